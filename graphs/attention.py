@@ -1,0 +1,195 @@
+"""Attention: the forward pass, the backward pass, and the gradient of its loss.
+
+n is the sequence length, d the head dimension; Q, K, V are n x d. No maximum is subtracted before
+the exponential, as in SY24.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from graphs.expressions import exp
+from graphs.registry import WORKLOADS, FormulaWorkload
+
+if TYPE_CHECKING:
+    from graphs.expressions import Formula
+
+__all__ = ["AttentionBackward", "AttentionForward", "AttentionGradient"]
+
+
+@WORKLOADS.register
+@dataclass(frozen=True)
+class AttentionForward(FormulaWorkload):
+    """O = softmax(Q K^T) V, normalised after the product with V.
+
+    Examples
+    --------
+    >>> print(AttentionForward(n=4, d=2).formula())
+    Q[i,k] given
+    K[j,k] given
+    V[j,k] given
+    S[i,j] = sum_k Q[i,k] * K[j,k]
+    A[i,j] = exp(S[i,j])
+    l[i] = sum_j A[i,j]
+    U[i,k] = sum_j A[i,j] * V[j,k]
+    O[i,k] = U[i,k] / l[i]
+    wanted: O
+    """
+
+    name: ClassVar[str] = "attention-forward"
+    aliases: ClassVar[tuple[str, ...]] = ("forward", "attention")
+    summary: ClassVar[str] = "O = softmax(Q K^T) V; Q, K, V are n x d"
+    reference: ClassVar[str] = "SY24 (arXiv 2402.07443), section 2"
+
+    n: int
+    d: int
+    sum: Literal["chain", "tree"] = "chain"
+
+    def define(self, g: Formula, **sizes: Any) -> None:
+        """Write the formula."""
+        i, j, k = g.index("i", sizes["n"]), g.index("j", sizes["n"]), g.index("k", sizes["d"])
+        Q, K, V = g.input("Q", i, k), g.input("K", j, k), g.input("V", j, k)
+        S = g.sum("S", k, Q[i, k] * K[j, k])
+        A = g.map("A", exp(S[i, j]))
+        l = g.sum("l", j, A[i, j])
+        U = g.sum("U", j, A[i, j] * V[j, k])
+        O = g.map("O", U[i, k] / l[i])
+        g.output(O)
+
+
+@WORKLOADS.register
+@dataclass(frozen=True)
+class AttentionBackward(FormulaWorkload):
+    """The gradients dQ, dK, dV from Q, K, V, O, dO and the row sums l.
+
+    Examples
+    --------
+    >>> print(AttentionBackward(n=4, d=2).formula())  # doctest: +ELLIPSIS
+    Q[i,k] given
+    ...
+    l[i] given
+    S[i,j] = sum_k Q[i,k] * K[j,k]
+    A[i,j] = exp(S[i,j])
+    P[i,j] = A[i,j] / l[i]
+    dP[i,j] = sum_k dO[i,k] * V[j,k]
+    D[i] = sum_k dO[i,k] * O[i,k]
+    Z[i,j] = dP[i,j] - D[i]
+    dS[i,j] = P[i,j] * Z[i,j]
+    dV[j,k] = sum_i P[i,j] * dO[i,k]
+    dQ[i,k] = sum_j dS[i,j] * K[j,k]
+    dK[j,k] = sum_i dS[i,j] * Q[i,k]
+    wanted: dQ, dK, dV
+    """
+
+    name: ClassVar[str] = "attention-backward"
+    aliases: ClassVar[tuple[str, ...]] = ("backward",)
+    summary: ClassVar[str] = "dQ, dK, dV from Q, K, V, O, dO (n x d) and the row sums l"
+    reference: ClassVar[str] = "Dao22 (arXiv 2205.14135), appendix B.2"
+
+    n: int
+    d: int
+    sum: Literal["chain", "tree"] = "chain"
+
+    def define(self, g: Formula, **sizes: Any) -> None:
+        """Write the formula."""
+        i, j, k = g.index("i", sizes["n"]), g.index("j", sizes["n"]), g.index("k", sizes["d"])
+        Q, K, V = g.input("Q", i, k), g.input("K", j, k), g.input("V", j, k)
+        O, dO, l = g.input("O", i, k), g.input("dO", i, k), g.input("l", i)
+        S = g.sum("S", k, Q[i, k] * K[j, k])
+        A = g.map("A", exp(S[i, j]))
+        P = g.map("P", A[i, j] / l[i])
+        dP = g.sum("dP", k, dO[i, k] * V[j, k])
+        D = g.sum("D", k, dO[i, k] * O[i, k])
+        Z = g.map("Z", dP[i, j] - D[i])
+        dS = g.map("dS", P[i, j] * Z[i, j])
+        dV = g.sum("dV", i, P[i, j] * dO[i, k])
+        dQ = g.sum("dQ", j, dS[i, j] * K[j, k])
+        dK = g.sum("dK", i, dS[i, j] * Q[i, k])
+        g.output(dQ, dK, dV)
+
+
+@WORKLOADS.register
+@dataclass(frozen=True)
+class AttentionGradient(FormulaWorkload):
+    """dL/dX for L = |softmax(A1 X A2^T) A3 Y - E|^2 / 2.
+
+    The formula is AS24's: dX = A1^T p A2. The sums of T = A1 X and of S = T A2^T are Li24's
+    level-1 and level-2 summation trees. With ``form=li24`` the rows are normalised after the
+    product with h and the row term of p comes from c and O, as r_i = <c_i, O_i>; ``form=as24`` is
+    AS24's literal order, f = A / l before f h, and r_i the row sum of f o q. With ``given=dO`` the
+    gradient c = dO of the loss is an input instead of the target E.
+
+    Examples
+    --------
+    >>> print(AttentionGradient(n=4, d=2).formula())  # doctest: +ELLIPSIS
+    A1[i,k] given
+    ...
+    T[i,m] = sum_k A1[i,k] * X[k,m]
+    S[i,j] = sum_m T[i,m] * A2[j,m]
+    A[i,j] = exp(S[i,j])
+    l[i] = sum_j A[i,j]
+    h[j,m] = sum_k A3[j,k] * Y[k,m]
+    U[i,m] = sum_j A[i,j] * h[j,m]
+    O[i,m] = U[i,m] / l[i]
+    c[i,m] = O[i,m] - E[i,m]
+    r[i] = sum_m c[i,m] * O[i,m]
+    q[i,j] = sum_m c[i,m] * h[j,m]
+    f[i,j] = A[i,j] / l[i]
+    s[i,j] = q[i,j] - r[i]
+    p[i,j] = f[i,j] * s[i,j]
+    G[i,m] = sum_j p[i,j] * A2[j,m]
+    dX[k,m] = sum_i A1[i,k] * G[i,m]
+    wanted: dX
+    """
+
+    name: ClassVar[str] = "attention-gradient"
+    aliases: ClassVar[tuple[str, ...]] = ("gradient",)
+    summary: ClassVar[str] = "dX = A1^T p A2; A1, A2, A3 are n x d, X and Y d x d"
+    reference: ClassVar[str] = "AS24 (arXiv 2402.04497), Li24 (arXiv 2410.09397)"
+
+    n: int
+    d: int
+    given: Literal["E", "dO"] = "E"
+    form: Literal["li24", "as24"] = "li24"
+    sum: Literal["chain", "tree"] = "chain"
+
+    def define(self, g: Formula, **sizes: Any) -> None:
+        """Write the formula."""
+        i, j = g.index("i", sizes["n"]), g.index("j", sizes["n"])
+        k, m = g.index("k", sizes["d"]), g.index("m", sizes["d"])
+        A1, A2, A3 = g.input("A1", i, k), g.input("A2", j, m), g.input("A3", j, k)
+        X, Y = g.input("X", k, m), g.input("Y", k, m)
+        given = g.input(self.given, i, m)
+
+        T = g.sum("T", k, A1[i, k] * X[k, m])
+        S = g.sum("S", m, T[i, m] * A2[j, m])
+        A = g.map("A", exp(S[i, j]))
+        l = g.sum("l", j, A[i, j])
+        h = g.sum("h", k, A3[j, k] * Y[k, m])
+        if self.form == "as24":
+            f = g.map("f", A[i, j] / l[i])
+            O = g.sum("O", j, f[i, j] * h[j, m]) if self.given == "E" else None
+        else:
+            U = g.sum("U", j, A[i, j] * h[j, m])
+            O = g.map("O", U[i, m] / l[i])
+        c = given
+        if self.given == "E":
+            assert O is not None
+            c = g.map("c", O[i, m] - given[i, m])
+        if self.form == "as24":
+            q = g.sum("q", m, c[i, m] * h[j, m])
+            w = g.map("w", f[i, j] * q[i, j])
+            r = g.sum("r", j, w[i, j])
+            s = g.map("s", r[i] * f[i, j])
+            p = g.map("p", w[i, j] - s[i, j])
+        else:
+            assert O is not None
+            r = g.sum("r", m, c[i, m] * O[i, m])
+            q = g.sum("q", m, c[i, m] * h[j, m])
+            f = g.map("f", A[i, j] / l[i])
+            s = g.map("s", q[i, j] - r[i])
+            p = g.map("p", f[i, j] * s[i, j])
+        G = g.sum("G", j, p[i, j] * A2[j, m])
+        dX = g.sum("dX", i, A1[i, k] * G[i, m])
+        g.output(dX)

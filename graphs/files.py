@@ -1,0 +1,234 @@
+"""Graph files: JSON, NumPy archives, GraphML, edge lists and (to write) DOT."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pebble.dag import Dag
+from pebble.errors import GraphError, PebbleError
+from pebble.files import replacing
+from pebble.operations import INPUT, NAMES, OPERATIONS
+from pebble.tensor import Tensor
+
+__all__ = ["FORMAT", "is_graph_file", "read_graph", "write_graph"]
+
+FORMAT = "pebble-dag 1"
+
+
+def is_graph_file(text: str) -> bool:
+    """Whether a text is the name of a graph file rather than a workload's text form."""
+    return Path(text).suffix.lower() in {*_READERS, *_WRITERS}
+
+
+def read_graph(path: str | Path) -> Dag:
+    """Read a DAG from ``.json``, ``.npz``, ``.graphml`` or ``.txt`` (edge list).
+
+    Raises
+    ------
+    GraphError
+        If the file is missing, of another format, or its graph is cyclic or malformed.
+    """
+    path = Path(path)
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise GraphError(f"{path}: cannot read this kind; expected {', '.join(sorted(_READERS))}")
+    try:
+        return reader(path)
+    except PebbleError as error:
+        raise type(error)(f"{path}: {error}") from None
+    except FileNotFoundError:
+        raise GraphError(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise GraphError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except Exception as error:  # whatever a library raises on a malformed file
+        raise GraphError(
+            f"{path}: is no {path.suffix} graph file: {type(error).__name__}: {error}"
+        ) from None
+
+
+def write_graph(dag: Dag, path: str | Path) -> None:
+    """Write a DAG to ``.json``, ``.npz``, ``.graphml``, ``.dot`` or ``.txt`` (edge list).
+
+    JSON and npz keep operations, outputs and names; an edge list keeps edges only. The file is
+    written under a temporary name and renamed.
+    """
+    path = Path(path)
+    writer = _WRITERS.get(path.suffix.lower())
+    if writer is None:
+        raise GraphError(f"{path}: cannot write this kind; expected {', '.join(sorted(_WRITERS))}")
+    with replacing(path) as temporary:
+        writer(dag, temporary)
+
+
+def _read_json(path: Path) -> Dag:
+    data = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        came = data.get("format") if isinstance(data, dict) else type(data).__name__
+        raise GraphError(f'expected "format": "{FORMAT}", got {came!r}')
+    rows = data.get("predecessors")
+    if not isinstance(rows, list) or not all(_integers(row) for row in rows):
+        raise GraphError('expected "predecessors": one list of vertex numbers per vertex')
+    outputs, names = data.get("outputs"), data.get("names")
+    if outputs is not None and not _integers(outputs):
+        raise GraphError('expected "outputs": a list of vertex numbers')
+    if names is not None and not (isinstance(names, list) and all(type(x) is str for x in names)):
+        raise GraphError('expected "names": a list of texts')
+    if names is not None and len(set(names)) < len(names):
+        raise GraphError('"names" holds a name twice')
+    words = data.get("operations")
+    if words is not None and not (
+        isinstance(words, list) and len(words) == len(rows) and set(words) <= set(NAMES)
+    ):
+        raise GraphError(f'expected "operations": one of {", ".join(NAMES)} per vertex')
+    operations = None if words is None else [NAMES[word] for word in words]
+    return Dag.from_predecessors(rows, outputs, names, operations, str(path))
+
+
+def _integers(row: Any) -> bool:
+    return isinstance(row, list) and all(type(x) is int for x in row)
+
+
+def _write_json(dag: Dag, path: Path) -> None:
+    data = {
+        "format": FORMAT,
+        "source": dag.source,
+        "predecessors": [dag.operands(v).tolist() for v in range(len(dag))],
+        "outputs": dag.outputs.tolist(),
+        "names": [dag.name(v) for v in range(len(dag))],
+        "operations": [OPERATIONS[code].name for code in dag.operations.tolist()],
+    }
+    path.write_text(json.dumps(data), encoding="utf-8")
+
+
+def _write_npz(dag: Dag, path: Path) -> None:
+    def table(tensors: tuple[Tensor, ...]) -> str:
+        return json.dumps([[t.name, t.base, t.shape, t.strides, t.first] for t in tensors])
+
+    with path.open("wb") as file:
+        np.savez_compressed(
+            file,
+            format=FORMAT,
+            source=dag.source,
+            indptr=dag.indptr,
+            predecessors=dag.predecessors,
+            operations=dag.operations,
+            outputs=dag.outputs,
+            tensors=table(dag.tensors),
+            views=table(dag.views),
+            names=json.dumps(dag.names),
+        )
+
+
+def _read_npz(path: Path) -> Dag:
+    with np.load(path, allow_pickle=False) as data:
+        if "format" not in data or str(data["format"]) != FORMAT:
+            raise GraphError(f'expected an archive with format "{FORMAT}"')
+
+        def table(key: str) -> list[Tensor]:
+            rows = json.loads(str(data[key]))
+            return [Tensor(r[0], r[1], tuple(r[2]), tuple(r[3]), tuple(r[4])) for r in rows]
+
+        tensors = table("tensors")
+        end = 0
+        for tensor in tensors:
+            if tensor.base != end:
+                raise GraphError("tensors do not partition the vertices")
+            end += len(tensor)
+        if end != data["indptr"].size - 1:
+            raise GraphError("tensors do not partition the vertices")
+        return Dag(
+            data["indptr"],
+            data["predecessors"],
+            data["operations"],
+            data["outputs"],
+            tensors=tensors,
+            views=table("views"),
+            names=json.loads(str(data["names"])),
+            source=str(path),
+        )
+
+
+def _read_graphml(path: Path) -> Dag:
+    import networkx as nx
+
+    graph = nx.read_graphml(path)
+    wanted = [node for node, data in graph.nodes(data=True) if data.get("output")]
+    return Dag.from_networkx(graph, wanted or None, source=str(path))
+
+
+def _write_graphml(dag: Dag, path: Path) -> None:
+    import networkx as nx
+
+    nx.write_graphml(dag.to_networkx(), path)
+
+
+def _write_dot(dag: Dag, path: Path) -> None:
+    def quoted(v: int) -> str:
+        return '"' + dag.name(v).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+    outputs = set(dag.outputs.tolist())
+    with path.open("w", encoding="utf-8") as file:
+        file.write("digraph pebble {\n  rankdir=BT;\n")
+        for v in range(len(dag)):
+            operation = OPERATIONS[dag.operations[v]]
+            shape = "box" if operation.code == INPUT else "ellipse"
+            marks = ", peripheries=2" if v in outputs else ""
+            file.write(f'  {quoted(v)} [shape={shape}, operation="{operation.name}"{marks}];\n')
+        for v in range(len(dag)):
+            for u in dag.operands(v).tolist():
+                file.write(f"  {quoted(u)} -> {quoted(v)};\n")
+        file.write("}\n")
+
+
+def _write_edges(dag: Dag, path: Path) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.write(f"# {len(dag)} vertices; each line: operand result\n")
+        for v in range(len(dag)):
+            for u in dag.operands(v).tolist():
+                file.write(f"{u} {v}\n")
+
+
+def _read_edges(path: Path) -> Dag:
+    rows: dict[str, list[str]] = {}
+    numbered = True
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        words = line.split("#")[0].split()
+        if not words:
+            continue
+        if len(words) != 2:
+            raise GraphError(f"line {number}: expected 'operand result', got {line.strip()!r}")
+        operand, result = words
+        numbered = numbered and all(w.isascii() and w.isdigit() for w in words)
+        rows.setdefault(operand, [])
+        if operand in rows.setdefault(result, []):
+            raise GraphError(f"line {number}: the edge {operand} {result} stands twice")
+        rows[result].append(operand)
+    if numbered and rows:
+        size = max(int(name) for name in rows) + 1
+        if size > 4 * len(rows) + 1000:
+            raise GraphError(f"vertex numbers reach {size - 1:,}, but only {len(rows):,} are used")
+        lists = [[int(u) for u in rows.get(str(v), [])] for v in range(size)]
+        return Dag.from_predecessors(lists, source=str(path))
+    position = {name: v for v, name in enumerate(rows)}
+    lists = [[position[u] for u in row] for row in rows.values()]
+    return Dag.from_predecessors(lists, names=list(rows), source=str(path))
+
+
+_READERS: dict[str, Callable[[Path], Dag]] = {
+    ".json": _read_json,
+    ".npz": _read_npz,
+    ".graphml": _read_graphml,
+    ".txt": _read_edges,
+}
+_WRITERS: dict[str, Callable[[Dag, Path], None]] = {
+    ".json": _write_json,
+    ".npz": _write_npz,
+    ".graphml": _write_graphml,
+    ".dot": _write_dot,
+    ".txt": _write_edges,
+}
