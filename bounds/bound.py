@@ -16,7 +16,7 @@ from pebble import spec
 from pebble.errors import SpecError, unknown
 
 if TYPE_CHECKING:
-    from graphs.workload import Workload
+    from graphs import Workload
 
 __all__ = ["Bound", "Kind", "M", "crossover", "d", "k", "m", "n", "regimes"]
 

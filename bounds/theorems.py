@@ -23,7 +23,7 @@ from bounds.bound import Bound, M, d, k, m, n
 from pebble.errors import unknown
 
 if TYPE_CHECKING:
-    from graphs.workload import Workload
+    from graphs import Workload
 
 __all__ = ["all_theorems", "theorems", "theorems_for"]
 

@@ -148,6 +148,8 @@ def test_theorems_that_cover_a_workload(text, names):
         "attention-gradient:n=4,d=3",
         "attention-gradient:n=2,d=1,sum=tree",
         "attention-gradient:n=3,d=2,form=as24",
+        "attention-gradient:n=3,d=2,given=dO",
+        "attention-gradient:n=3,d=2,form=as24,given=dO",
         "bilinear:n=4,d=3",
         "matmul:m=2,n=3,k=4",
         "matmul:m=2,n=3,k=1",
