@@ -1,0 +1,543 @@
+"""The schedule text: a loop nest over tiles with a few verbs, written once and read three ways.
+
+A tile schedule is a function of a `Schedule` and tile sizes. Its loops (`Schedule.blocks`,
+`Schedule.each`) visit one representative of every class of tile, first, middle and last, with its
+multiplicity; its verbs (`load`, `store`, `free`, `compute`, `accumulate`) record moves. What is
+recorded is a small tree of loops and steps, whose size depends on the text and not on n. Three
+readers walk it: `strategies.scribe` writes the moves, `strategies.tally` counts them, for integers
+or whole arrays of candidate tile sizes, and the tally on sympy symbols gives the closed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from graphs.expressions import Array, Index
+from pebble.errors import PebbleError
+from pebble.moves import COMPUTE, DELETE, LOAD, STORE
+
+if TYPE_CHECKING:
+    from graphs.expressions import Formula, Size
+    from graphs.layout import Layout
+    from pebble.tensor import Tensor
+
+__all__ = ["Loop", "Range", "Schedule", "Step", "View"]
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """``count`` rounds of ``body``; in round x, addresses move by x times their stride for it."""
+
+    count: Size
+    body: list[Loop | Step] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """``count`` moves of one kind on a box of vertices of one tensor.
+
+    Attributes
+    ----------
+    kind : int
+        `LOAD`, `STORE`, `COMPUTE` or `DELETE`.
+    owner : str
+        Tensor that the vertices belong to.
+    count : Size
+        Number of vertices.
+    base, strides, box
+        First vertex, its stride for each enclosing loop, and (extent, stride) of each axis of the
+        box. Meaningless where the schedule has no layout.
+    """
+
+    kind: int
+    owner: str
+    count: Size
+    base: int
+    strides: dict[Loop, int]
+    box: tuple[tuple[int, int], ...]
+
+
+class Affine:
+    """A position: a constant and a multiple of each loop's round."""
+
+    __slots__ = ("constant", "rounds")
+
+    def __init__(self, constant: Size, rounds: dict[Loop, Size] | None = None) -> None:
+        self.constant = constant
+        self.rounds = rounds or {}
+
+    def __add__(self, other: Size) -> Affine:
+        return Affine(self.constant + other, self.rounds)
+
+    def along(self, loop: Loop, step: Size) -> Affine:
+        """Return the position that also moves by ``step`` in each round of ``loop``."""
+        return Affine(self.constant, {**self.rounds, loop: step})
+
+    def equals(self, value: int) -> bool:
+        """Whether the position is this number, in every round of every loop.
+
+        Only for ranges that have been asked whether they are first or last: the loop of a range
+        that nobody asks may still come to stand for more tiles.
+        """
+        once = all(_is(loop.count, 1) for loop in self.rounds)
+        return once and _is(self.constant, value)
+
+
+class Range:
+    """Some consecutive values of an index: a tile, or one value.
+
+    Attributes
+    ----------
+    start : Affine
+        First value.
+    size : Size
+        Number of values.
+    first, last : bool
+        Whether the range holds the first, the last value of the index. A loop whose body never
+        asks visits all its full tiles as one class.
+    """
+
+    __slots__ = ("_first", "_last", "_parent", "looked", "size", "start")
+
+    def __init__(
+        self, start: Affine, size: Size, first: bool, last: bool, parent: Range | None = None
+    ) -> None:
+        self.start = start
+        self.size = size
+        self._first, self._last, self._parent = first, last, parent
+        self.looked = False
+
+    @property
+    def first(self) -> bool:
+        """Whether the range holds the first value of the index."""
+        self.looked = True
+        return self._first and (self._parent is None or self._parent.first)
+
+    @property
+    def last(self) -> bool:
+        """Whether the range holds the last value of the index."""
+        self.looked = True
+        return self._last and (self._parent is None or self._parent.last)
+
+
+Where: TypeAlias = Range | slice
+
+
+class Named:
+    """An array of the formula as the text sees it: indexed by ranges it gives views."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    def __getitem__(self, key: Where | tuple[Where, ...]) -> View:
+        keys = key if isinstance(key, tuple) else (key,)
+        if len(keys) != len(self.array.indices):
+            raise PebbleError(f"{self.array.name} has {len(self.array.indices)} indices")
+        return View(
+            self.array,
+            tuple(
+                k if isinstance(k, Range) else whole(index.size)
+                for k, index in zip(keys, self.array.indices, strict=True)
+            ),
+        )
+
+    def at(self, **ranges: Range) -> View:
+        """Return the view with the ranges given by index letter."""
+        return self[tuple(ranges[index.name] for index in self.array.indices)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """Entries of an array; for a running sum, `before` or `after` some of its terms."""
+
+    array: Array
+    ranges: tuple[Range, ...]
+    terms: Range | None = None
+    done: bool = True
+
+    def before(self, terms: Range) -> View:
+        """The running sums as they stand before ``terms`` are added."""
+        return View(self.array, self.ranges, terms, False)
+
+    def after(self, terms: Range) -> View:
+        """The running sums as they stand when ``terms`` have been added."""
+        return View(self.array, self.ranges, terms, True)
+
+    @property
+    def size(self) -> Size:
+        """Number of entries."""
+        total: Size = 1
+        for r in self.ranges:
+            total = total * r.size
+        return total
+
+
+def whole(extent: Size) -> Range:
+    """Return the range of all values of an index."""
+    return Range(Affine(0), extent, True, True)
+
+
+class Schedule:
+    """What a schedule text is written on.
+
+    Parameters
+    ----------
+    formula : Formula
+        The arrays, with sizes that are integers or symbols.
+    layout : Layout, optional
+        Where their vertices lie; without it only counts are meant.
+
+    Examples
+    --------
+    A matrix product, row by row of C, an entry at a time:
+
+    >>> from graphs import workload
+    >>> from strategies.tally import tally
+    >>> def text(s):
+    ...     A, B, C = s.arrays("A", "B", "C")
+    ...     for i in s.blocks(s.extent(C, "i"), 1):
+    ...         s.load(A[i, :])
+    ...         for j in s.blocks(s.extent(C, "j"), 1):
+    ...             s.load(B[:, j])
+    ...             s.accumulate(C[i, j])
+    ...             s.store(C[i, j])
+    ...             s.free(C[i, j], B[:, j])
+    ...         s.free(A[i, :])
+    >>> s = Schedule(workload("matmul:m=5,n=4,k=3").formula())
+    >>> text(s)
+    >>> counts = tally(s)
+    >>> counts.loads, counts.stores, counts.computes, counts.peak
+    (75, 20, 100, 8)
+    """
+
+    def __init__(self, formula: Formula, layout: Layout | None = None) -> None:
+        self.formula = formula
+        self.layout = layout
+        self.program: list[Loop | Step] = []
+        self.tile_counts: dict[Any, Any] = {}
+        self._body = self.program
+        self._outer: list[list[Loop | Step]] = []
+        # Sums of one entry of an array: a second name for that array's only vertex.
+        self._root: dict[str, str] = {}
+        self._holders: dict[str, set[str]] = {}
+        self._blue: set[str] = set()
+        for array in formula.arrays.values():
+            if array.over is not None and not array.is_contraction and _is(array.over.size, 1):
+                term = array.operands[0].array.name
+                root = self._root.get(term, term)
+                self._root[term] = self._root[array.name] = root
+                self._holders[root] = set()
+
+    # -- loops -----------------------------------------------------------------------------------
+
+    def arrays(self, *names: str) -> tuple[Named, ...]:
+        """Return arrays by name, to be indexed by ranges."""
+        return tuple(Named(self.formula[name]) for name in names)
+
+    def extent(self, named: Named, letter: str) -> Size:
+        """Return the extent of an array's index, the summed one included."""
+        array = named.array
+        indices = (*array.indices, array.over) if array.over is not None else array.indices
+        return next(index.size for index in indices if index.name == letter)
+
+    def blocks(self, extent: Size, size: Size) -> Iterator[Range]:
+        """Visit the tiles of ``size`` values that cover ``extent`` values; the last is the rest."""
+        if not (isinstance(extent, int) and isinstance(size, int)):
+            yield from self._general_blocks(extent, size)
+            return
+        size = min(size, extent)
+        tiles, full = -(-extent // size), extent // size
+        tile, loop = self._open(Affine(0), size, size, 1, True, tiles == 1)
+        yield tile
+        self._close()
+        if not tile.looked:
+            loop.count = full
+            if full < tiles:
+                yield from self._one(full * size, extent - full * size, False, True)
+            return
+        done = 1
+        if size == 1 and tiles > 2:  # one term done: that partial sum is the term itself
+            yield from self._one(1, 1, False, False)
+            done = 2
+        if tiles - 1 > done:
+            tile, _ = self._open(Affine(done * size), size, size, tiles - 1 - done, False, False)
+            yield tile
+            self._close()
+        if tiles > 1:
+            yield from self._one((tiles - 1) * size, extent - (tiles - 1) * size, False, True)
+
+    def each(self, values: Range | Size) -> Iterator[Range]:
+        """Visit the values of a range (or of a whole index) one by one."""
+        parent = values if isinstance(values, Range) else whole(values)
+        size, start = parent.size, parent.start
+        single = _is(size, 1)
+        value, loop = self._open(start, 1, 1, 1, True, single, parent)
+        yield value
+        self._close()
+        if single:
+            return
+        if not value.looked:
+            loop.count = size
+            return
+        last = int(parent.last)
+        done = 1
+        if not parent.first and not start.equals(1):
+            done = loop.count = size - last
+        elif isinstance(size, int) and parent.first and size - last > 1:
+            yield from self._inner(start + 1, 1, parent)
+            done = 2
+        if not _is(size - last - done, 0):
+            yield from self._inner(start + done, size - last - done, parent)
+        if last:
+            value, _ = self._open(start + (size - 1), 1, 1, 1, False, True, parent)
+            yield value
+            self._close()
+
+    def _inner(self, start: Affine, count: Size, parent: Range) -> Iterator[Range]:
+        value, _ = self._open(start, 1, 1, count, False, False, parent)
+        yield value
+        self._close()
+
+    def _one(self, start: Size, size: Size, first: bool, last: bool, count: Size = 1) -> Any:
+        tile, _ = self._open(Affine(start), size, size, count, first, last)
+        yield tile
+        self._close()
+
+    def _general_blocks(self, extent: Size, size: Size) -> Iterator[Range]:
+        """`blocks` for arrays of candidate sizes, or for symbols with at least two tiles."""
+        if isinstance(size, np.ndarray):
+            size = np.minimum(size, extent)
+            tiles, full = -(-extent // size), extent // size
+            several, middle = (tiles > 1).astype(np.int64), np.maximum(tiles - 2, 0)
+            rest = (full < tiles).astype(np.int64)
+        elif size == extent:
+            yield from self._one(0, extent, True, True)
+            return
+        else:
+            tiles = extent if _is(size, 1) else self._tile_count(extent, size)
+            several, full, middle, rest = 1, tiles - 1, tiles - 2, 1
+            if _is(size, 1):
+                full, rest = tiles, 0
+        tile, loop = self._open(Affine(0), size, size, several, True, False)
+        yield tile
+        self._close()
+        if not tile.looked:
+            loop.count = full
+            if not _is(rest, 0):
+                yield from self._one(0, extent - (tiles - 1) * size, False, True, rest)
+            return
+        if isinstance(size, np.ndarray):
+            yield from self._one(0, extent, True, True, 1 - several)
+        yield from self._one(0, size, False, False, middle)
+        yield from self._one(0, extent - (tiles - 1) * size, False, True, several)
+
+    def _tile_count(self, extent: Any, size: Any) -> Any:
+        """Return the symbol T = ceiling(extent / size)."""
+        import sympy
+
+        if (extent, size) not in self.tile_counts:
+            _, _, letter = str(size).partition("_")
+            name = f"T_{letter}" if letter else f"T_{extent}"
+            if any(str(symbol) == name for symbol in self.tile_counts.values()):
+                name += f",{extent}"
+            self.tile_counts[extent, size] = sympy.Symbol(name, positive=True, integer=True)
+        return self.tile_counts[extent, size]
+
+    def _open(
+        self,
+        start: Affine,
+        step: Size,
+        size: Size,
+        count: Size,
+        first: bool,
+        last: bool,
+        parent: Range | None = None,
+    ) -> tuple[Range, Loop]:
+        loop = Loop(count)
+        self._body.append(loop)
+        self._outer.append(self._body)
+        self._body = loop.body
+        return Range(start.along(loop, step), size, first, last, parent), loop
+
+    def _close(self) -> None:
+        self._body = self._outer.pop()
+        loop = self._body[-1]
+        assert isinstance(loop, Loop)
+
+    # -- verbs -----------------------------------------------------------------------------------
+
+    def load(self, *views: View) -> None:
+        """Load entries, or running sums `View.before` some terms."""
+        for view in views:
+            if not self._shares(view, LOAD):
+                self._record(LOAD, view)
+
+    def store(self, *views: View) -> None:
+        """Store entries, or running sums `View.after` some terms."""
+        for view in views:
+            if not self._shares(view, STORE):
+                self._record(STORE, view)
+
+    def free(self, *views: View) -> None:
+        """Delete the red pebbles of entries or of running sums."""
+        for view in views:
+            if not self._shares(view, DELETE):
+                self._record(DELETE, view)
+
+    def compute(self, *views: View) -> None:
+        """Compute elementwise entries from their operands, which stay red."""
+        for view in views:
+            if not self._shares(view, COMPUTE):
+                self._record(COMPUTE, view)
+
+    def accumulate(self, view: View, terms: Range | None = None) -> None:
+        """Advance running sums by some terms, by all of them if none are named.
+
+        A product is computed, added and freed; its operands stay red. A sum over an array uses
+        its terms up: they are freed, but for the first, which is the running sum.
+        """
+        array = view.array
+        assert array.over is not None
+        terms = terms if terms is not None else whole(array.over.size)
+        if array.name in self._root:
+            term = array.operands[0].array.name
+            holders = self._holders[self._root[term]]
+            holders.discard(term)
+            holders.add(array.name)
+            return
+        entry, opened = [], 0
+        for r in view.ranges:
+            if _is(r.size, 1):
+                entry.append(r)
+            else:
+                one, _ = self._open(r.start, 1, 1, r.size, True, True)
+                entry.append(one)
+                opened += 1
+        self._chain(array, tuple(entry), terms)
+        for _ in range(opened):
+            self._close()
+
+    def _chain(self, array: Array, entry: tuple[Range, ...], terms: Range) -> None:
+        start, left = terms.start, terms.size
+        if terms.first:
+            if array.is_contraction:
+                self._term(COMPUTE, array, entry, start)
+            start, left = start + 1, left - 1
+            if _is(left, 0):
+                return
+        total = array.over.size  # type: ignore[union-attr]
+        if isinstance(left, int) and start.equals(1):
+            self._add(array, entry, start, 1, last=total == 2)
+            start, left = start + 1, left - 1
+        final = int(terms.last)
+        if isinstance(left, int) and final and left:
+            self._add(array, entry, start, left - 1)
+            self._add(array, entry, start + (left - 1), 1, last=True)
+        elif not _is(left, 0):
+            self._add(array, entry, start, left)
+
+    def _add(
+        self, array: Array, entry: tuple[Range, ...], start: Affine, count: Size, last: bool = False
+    ) -> None:
+        """Add ``count`` terms from number ``start`` >= 1 on; ``last`` completes the sum."""
+        if _is(count, 0):
+            return
+        t, _ = self._open(start, 1, 1, count, False, last)
+        if array.is_contraction:
+            self._term(COMPUTE, array, entry, t.start)
+        self._partial(COMPUTE, array, entry, t.start + 1, last)
+        self._partial(DELETE, array, entry, t.start, False)
+        self._term(DELETE, array, entry, t.start)
+        self._close()
+
+    # -- addresses -------------------------------------------------------------------------------
+
+    def _term(self, kind: int, array: Array, entry: tuple[Range, ...], t: Affine) -> None:
+        """Record a move on term number ``t`` of a sum."""
+        tensor = self.layout.term(array) if self.layout is not None else None
+        self._box(kind, self._term_owner(array), tensor, (*entry, Range(t, 1, False, False)))
+
+    def _partial(
+        self, kind: int, array: Array, entry: tuple[Range, ...], t: Affine, complete: bool
+    ) -> None:
+        """Record a move on the running sums of ``t`` terms."""
+        if complete:
+            tensor = self.layout.tensors[array.name] if self.layout is not None else None
+            self._box(kind, self._owner(array), tensor, entry)
+        elif t.equals(1):
+            self._term(kind, array, entry, Affine(0))
+        else:
+            tensor = self.layout.tensors[f"{array.name}.sum"] if self.layout is not None else None
+            place = Range(t + (-1), 1, False, False)  # t terms end with number t - 1
+            self._box(kind, f"{array.name}.sum", tensor, (*entry, place))
+
+    def _owner(self, array: Array) -> str:
+        """Return the tensor that owns an array's entries."""
+        if array.over is not None and _is(array.over.size, 1):
+            return self._term_owner(array)
+        return array.name
+
+    def _term_owner(self, array: Array) -> str:
+        if array.is_contraction:
+            return f"{array.name}.prod"
+        return self._owner(array.operands[0].array)
+
+    def _record(self, kind: int, view: View) -> None:
+        if view.terms is None:
+            tensor = self.layout.tensors[view.array.name] if self.layout is not None else None
+            self._box(kind, self._owner(view.array), tensor, view.ranges)
+            return
+        terms, done = view.terms, view.terms.start
+        complete = False
+        if view.done:
+            complete = terms.last
+            done = done + terms.size
+        elif terms.first:
+            raise PebbleError(f"{view.array.name} has no running sum before its first term")
+        self._partial(kind, view.array, view.ranges, done, complete)
+
+    def _box(
+        self, kind: int, owner: str, tensor: Tensor | None, ranges: tuple[Range, ...]
+    ) -> None:
+        count: Size = 1
+        for r in ranges:
+            count = count * r.size
+        if tensor is None:
+            self._body.append(Step(kind, owner, count, 0, {}, ()))
+            return
+        base, strides, box = tensor.base, {}, []
+        for r, stride, first in zip(ranges, tensor.strides, tensor.first, strict=True):
+            base += (r.start.constant - first) * stride
+            for loop, step in r.start.rounds.items():
+                strides[loop] = strides.get(loop, 0) + step * stride
+            if r.size > 1:
+                box.append((r.size, stride))
+        self._body.append(Step(kind, owner, count, base, strides, tuple(box)))
+
+    def _shares(self, view: View, kind: int) -> bool:
+        """Whether a move on a vertex of two names is no move, since the other name made it."""
+        root = self._root.get(view.array.name)
+        if root is None:
+            return False
+        holders, name = self._holders[root], view.array.name
+        if kind == STORE:
+            known = root in self._blue
+            self._blue.add(root)
+            return known
+        if kind == DELETE:
+            holders.discard(name)
+            return bool(holders)
+        held = bool(holders)
+        holders.add(name)
+        return held
+
+
+def _is(size: Size, value: int) -> bool:
+    """Whether a size is this very number (and no array or symbol)."""
+    return isinstance(size, int) and size == value

@@ -1,0 +1,177 @@
+"""The tally: exact counts of a recorded schedule, for integers, arrays of candidates, symbols."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pebble.moves import COMPUTE, DELETE, LOAD, STORE
+from strategies.schedule import Loop, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphs.expressions import Size
+    from strategies.schedule import Schedule
+
+__all__ = ["Counts", "tally"]
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a schedule costs.
+
+    Attributes
+    ----------
+    tensors : dict of str to [loads, stores]
+        Traffic by the tensor that owns the vertices.
+    computes, moves : Size
+        Numbers of computes, and of moves of all kinds.
+    net : Size
+        Red pebbles left at the end minus those at the start.
+    peaks : list of Size
+        The greatest number of red pebbles at any time, counted from the start, is the largest of
+        these: one number for integers and arrays, several expressions for symbols.
+    """
+
+    tensors: dict[str, list[Size]] = field(default_factory=dict)
+    computes: Size = 0
+    moves: Size = 0
+    net: Size = 0
+    peaks: list[Size] = field(default_factory=lambda: [0])
+
+    @property
+    def loads(self) -> Size:
+        """Number of loads."""
+        return sum((row[0] for row in self.tensors.values()), start=0)
+
+    @property
+    def stores(self) -> Size:
+        """Number of stores."""
+        return sum((row[1] for row in self.tensors.values()), start=0)
+
+    @property
+    def io(self) -> Size:
+        """Loads and stores."""
+        return self.loads + self.stores
+
+    @property
+    def peak(self) -> Size:
+        """Greatest number of red pebbles at any time."""
+        if len(self.peaks) == 1:
+            return self.peaks[0]
+        import sympy
+
+        return sympy.Max(*self.peaks, evaluate=False)
+
+    def add(self, other: Counts, times: Size = 1) -> None:
+        """Add ``times`` rounds of another part of the schedule, played after this one."""
+        for name, row in other.tensors.items():
+            mine = self.tensors.setdefault(name, [0, 0])
+            mine[0] = mine[0] + times * row[0]
+            mine[1] = mine[1] + times * row[1]
+        self.computes = self.computes + times * other.computes
+        self.moves = self.moves + times * other.moves
+        # Round x starts with x * net more red pebbles: the last or the first round is the worst.
+        extra = _positive((times - 1) * other.net)
+        heights = [self.net + lift + peak for lift in extra for peak in other.peaks]
+        self.peaks = _largest(self.peaks, heights, times)
+        self.net = self.net + times * other.net
+
+
+def tally(schedule: Schedule) -> Counts:
+    """Count a recorded schedule, visiting each class of tile once.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        On which a text has been written.
+
+    Returns
+    -------
+    Counts
+        Integers for integer sizes, arrays for arrays of candidate sizes, sympy expressions for
+        symbols.
+    """
+    return _walk(schedule.program)
+
+
+def _walk(body: Sequence[Loop | Step]) -> Counts:
+    total = Counts()
+    for node in body:
+        if isinstance(node, Loop):
+            if not (isinstance(node.count, int) and node.count == 0):
+                total.add(_walk(node.body), node.count)
+        else:
+            total.add(_step(node.kind, node.owner), node.count)
+    return total
+
+
+def _step(kind: int, owner: str) -> Counts:
+    if kind == LOAD:
+        return Counts({owner: [1, 0]}, 0, 1, 1, [1])
+    if kind == STORE:
+        return Counts({owner: [0, 1]}, 0, 1, 0, [0])
+    if kind == COMPUTE:
+        return Counts({}, 1, 1, 1, [1])
+    assert kind == DELETE
+    return Counts({}, 0, 1, -1, [0])
+
+
+def _positive(value: Size) -> list[Any]:
+    """Return max(0, value); for a symbolic value of unknown sign, both."""
+    if isinstance(value, int):
+        return [max(0, value)]
+    if isinstance(value, np.ndarray):
+        return [np.maximum(0, value)]
+    if never_negative(value):
+        return [value]
+    return [0] if never_negative(-value) else [0, value]
+
+
+def _largest(ours: list[Any], others: list[Any], times: Size) -> list[Any]:
+    """Return the largest of two lists; the others count only where they happen at all."""
+    if isinstance(times, np.ndarray):
+        others = [np.where(times > 0, other, 0) for other in others]
+    values = [*ours, *others]
+    if all(isinstance(value, int) for value in values):
+        return [max(values)]
+    if any(isinstance(value, np.ndarray) for value in values):
+        best = values[0]
+        for value in values[1:]:
+            best = np.maximum(best, value)
+        return [best]
+    kept: list[Any] = []
+    for value in values:
+        if any(never_negative(other - value) for other in kept):
+            continue
+        kept = [other for other in kept if not never_negative(value - other)]
+        kept.append(value)
+    return kept
+
+
+_PROVED: dict[Any, bool] = {}
+
+
+def never_negative(expression: Any) -> bool:
+    """Whether a polynomial is proved >= 0 for all sizes >= 1, since it is so term by term.
+
+    Examples
+    --------
+    >>> from sympy import Symbol
+    >>> n = Symbol("n", positive=True, integer=True)
+    >>> never_negative(n**2 - n), never_negative(n - 2)
+    (True, False)
+    """
+    if isinstance(expression, int):
+        return expression >= 0
+    if expression not in _PROVED:
+        import sympy
+
+        # With n = 1 + x, x >= 0, a polynomial whose coefficients are all >= 0 is >= 0.
+        shifted = sympy.expand(expression.subs({x: x + 1 for x in expression.free_symbols}))
+        coefficients = sympy.Add.make_args(shifted)
+        _PROVED[expression] = all(term.as_coeff_Mul()[0] >= 0 for term in coefficients)
+    return _PROVED[expression]
