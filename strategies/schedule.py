@@ -10,7 +10,7 @@ or whole arrays of candidate tile sizes, and the tally on sympy symbols gives th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -147,9 +147,10 @@ class Named:
             ),
         )
 
-    def at(self, **ranges: Range) -> View:
-        """Return the view with the ranges given by index letter."""
-        return self[tuple(ranges[index.name] for index in self.array.indices)]
+    @property
+    def size(self) -> tuple[Size, ...]:
+        """Extents of the indices."""
+        return self.array.shape
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,9 +202,10 @@ class Schedule:
     >>> from strategies.tally import tally
     >>> def text(s):
     ...     A, B, C = s.arrays("A", "B", "C")
-    ...     for i in s.blocks(s.extent(C, "i"), 1):
+    ...     m, n = C.size
+    ...     for i in s.each(m):
     ...         s.load(A[i, :])
-    ...         for j in s.blocks(s.extent(C, "j"), 1):
+    ...         for j in s.each(n):
     ...             s.load(B[:, j])
     ...             s.accumulate(C[i, j])
     ...             s.store(C[i, j])
@@ -233,6 +235,8 @@ class Schedule:
                 root = self._root.get(term, term)
                 self._root[term] = self._root[array.name] = root
                 self._holders[root] = set()
+                if formula[root].is_input:
+                    self._blue.add(root)
 
     # -- loops -----------------------------------------------------------------------------------
 
@@ -240,11 +244,12 @@ class Schedule:
         """Return arrays by name, to be indexed by ranges."""
         return tuple(Named(self.formula[name]) for name in names)
 
-    def extent(self, named: Named, letter: str) -> Size:
-        """Return the extent of an array's index, the summed one included."""
-        array = named.array
-        indices = (*array.indices, array.over) if array.over is not None else array.indices
-        return next(index.size for index in indices if index.name == letter)
+    def operands(self, array: Array, ranges: Mapping[Index, Range]) -> list[View]:
+        """Return what an entry of an array, or a term of a sum, reads at the given ranges."""
+        return [
+            View(entry.array, tuple(ranges[index] for index in entry.indices))
+            for entry in array.operands
+        ]
 
     def blocks(self, extent: Size, size: Size) -> Iterator[Range]:
         """Visit the tiles of ``size`` values that cover ``extent`` values; the last is the rest."""
@@ -330,12 +335,20 @@ class Schedule:
         if not tile.looked:
             loop.count = full
             if not _is(rest, 0):
-                yield from self._one(0, extent - (tiles - 1) * size, False, True, rest)
+                yield from self._one(0, self._rest(extent, size, tiles), False, True, rest)
             return
         if isinstance(size, np.ndarray):
             yield from self._one(0, extent, True, True, 1 - several)
         yield from self._one(0, size, False, False, middle)
-        yield from self._one(0, extent - (tiles - 1) * size, False, True, several)
+        yield from self._one(0, self._rest(extent, size, tiles), False, True, several)
+
+    def _rest(self, extent: Any, size: Any, tiles: Any) -> Any:
+        """Return the size of the last tile; as a symbol that remembers what it stands for."""
+        if isinstance(size, (int, np.ndarray)):
+            return extent - (tiles - 1) * size
+        from strategies.symbols import Rest
+
+        return Rest(f"R_{tiles}", size, extent - (tiles - 1) * size)
 
     def _tile_count(self, extent: Any, size: Any) -> Any:
         """Return the symbol T = ceiling(extent / size)."""
@@ -396,11 +409,22 @@ class Schedule:
             if not self._shares(view, COMPUTE):
                 self._record(COMPUTE, view)
 
-    def accumulate(self, view: View, terms: Range | None = None) -> None:
+    def accumulate(
+        self, view: View, terms: Range | None = None, release: tuple[View, ...] = ()
+    ) -> None:
         """Advance running sums by some terms, by all of them if none are named.
 
         A product is computed, added and freed; its operands stay red. A sum over an array uses
         its terms up: they are freed, but for the first, which is the running sum.
+
+        Parameters
+        ----------
+        view : View
+            The sums.
+        terms : Range, optional
+            The terms, as values of the summed index.
+        release : tuple of View
+            Operands to free between the product and the sum, for one entry and one term.
         """
         array = view.array
         assert array.over is not None
@@ -419,31 +443,42 @@ class Schedule:
                 one, _ = self._open(r.start, 1, 1, r.size, True, True)
                 entry.append(one)
                 opened += 1
-        self._chain(array, tuple(entry), terms)
+        if release and not (_is(terms.size, 1) and opened == 0):
+            raise PebbleError("operands can be released only in a sum of one entry by one term")
+        self._chain(array, tuple(entry), terms, release)
         for _ in range(opened):
             self._close()
 
-    def _chain(self, array: Array, entry: tuple[Range, ...], terms: Range) -> None:
+    def _chain(
+        self, array: Array, entry: tuple[Range, ...], terms: Range, release: tuple[View, ...]
+    ) -> None:
         start, left = terms.start, terms.size
         if terms.first:
             if array.is_contraction:
                 self._term(COMPUTE, array, entry, start)
+                self.free(*release)
             start, left = start + 1, left - 1
             if _is(left, 0):
                 return
         total = array.over.size  # type: ignore[union-attr]
         if isinstance(left, int) and start.equals(1):
-            self._add(array, entry, start, 1, last=total == 2)
+            self._add(array, entry, start, 1, release, last=total == 2)
             start, left = start + 1, left - 1
         final = int(terms.last)
         if isinstance(left, int) and final and left:
-            self._add(array, entry, start, left - 1)
-            self._add(array, entry, start + (left - 1), 1, last=True)
+            self._add(array, entry, start, left - 1, release)
+            self._add(array, entry, start + (left - 1), 1, release, last=True)
         elif not _is(left, 0):
-            self._add(array, entry, start, left)
+            self._add(array, entry, start, left, release)
 
     def _add(
-        self, array: Array, entry: tuple[Range, ...], start: Affine, count: Size, last: bool = False
+        self,
+        array: Array,
+        entry: tuple[Range, ...],
+        start: Affine,
+        count: Size,
+        release: tuple[View, ...],
+        last: bool = False,
     ) -> None:
         """Add ``count`` terms from number ``start`` >= 1 on; ``last`` completes the sum."""
         if _is(count, 0):
@@ -451,6 +486,7 @@ class Schedule:
         t, _ = self._open(start, 1, 1, count, False, last)
         if array.is_contraction:
             self._term(COMPUTE, array, entry, t.start)
+            self.free(*release)
         self._partial(COMPUTE, array, entry, t.start + 1, last)
         self._partial(DELETE, array, entry, t.start, False)
         self._term(DELETE, array, entry, t.start)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pebble.moves import COMPUTE, DELETE, LOAD, STORE
 from strategies.schedule import Loop, Step
+from strategies.symbols import full_tiles, never_negative
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,34 +145,9 @@ def _largest(ours: list[Any], others: list[Any], times: Size) -> list[Any]:
             best = np.maximum(best, value)
         return [best]
     kept: list[Any] = []
-    for value in values:
+    for value in map(full_tiles, values):
         if any(never_negative(other - value) for other in kept):
             continue
         kept = [other for other in kept if not never_negative(value - other)]
         kept.append(value)
     return kept
-
-
-_PROVED: dict[Any, bool] = {}
-
-
-def never_negative(expression: Any) -> bool:
-    """Whether a polynomial is proved >= 0 for all sizes >= 1, since it is so term by term.
-
-    Examples
-    --------
-    >>> from sympy import Symbol
-    >>> n = Symbol("n", positive=True, integer=True)
-    >>> never_negative(n**2 - n), never_negative(n - 2)
-    (True, False)
-    """
-    if isinstance(expression, int):
-        return expression >= 0
-    if expression not in _PROVED:
-        import sympy
-
-        # With n = 1 + x, x >= 0, a polynomial whose coefficients are all >= 0 is >= 0.
-        shifted = sympy.expand(expression.subs({x: x + 1 for x in expression.free_symbols}))
-        coefficients = sympy.Add.make_args(shifted)
-        _PROVED[expression] = all(term.as_coeff_Mul()[0] >= 0 for term in coefficients)
-    return _PROVED[expression]

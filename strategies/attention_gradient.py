@@ -1,0 +1,201 @@
+"""Schedule texts for the gradient dX = A1^T p A2 of Li24."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from strategies.attention_forward import score
+from strategies.operators import multiply, put
+
+if TYPE_CHECKING:
+    from graphs.expressions import Size
+    from strategies.schedule import Named, Range, Schedule
+
+__all__ = [
+    "output_by_tiles",
+    "output_sweep",
+    "p_rows",
+    "p_rows_as24",
+    "p_sweep",
+    "quotients",
+    "residual",
+    "residuals",
+    "row_terms",
+]
+
+
+def residual(s: Schedule) -> Named:
+    """Return c = O - E; with ``given=dO`` it is an input, dO itself."""
+    return s.arrays("c" if "c" in s.formula.arrays else "dO")[0]
+
+
+def _finish_row(s: Schedule, i: Range) -> None:
+    """Turn the finished sums U_i into c_i and r_i = <c_i, O_i>; store c_i where it is made."""
+    U, O, r = s.arrays("U", "O", "r")
+    c = residual(s)
+    for m in s.each(U.size[1]):
+        s.compute(O[i, m])
+        s.free(U[i, m])
+        if c.array.is_input:
+            s.load(c[i, m])
+        else:
+            (E,) = s.arrays("E")
+            s.load(E[i, m])
+            s.compute(c[i, m])
+            s.free(E[i, m])
+            s.store(c[i, m])
+        s.accumulate(r[i], m, release=(c[i, m], O[i, m]))
+    put(s, r[i])
+
+
+def output_sweep(s: Schedule, rows: Size, columns: Size) -> None:
+    """O by FlashAttention's forward loops, T in the place of Q; c, l and r are stored per row."""
+    T, A2, h, S, A, l, U = s.arrays("T", "A2", "h", "S", "A", "l", "U")
+    n, _ = T.size
+    for J in s.blocks(n, columns):
+        s.load(A2[J, :], h[J, :])
+        for I in s.blocks(n, rows):
+            s.load(T[I, :])
+            if not J.first:
+                s.load(U[I, :].before(J), l[I].before(J))
+            for i in s.each(I):
+                for j in s.each(J):
+                    score(s, S, A, i, j)
+                    s.accumulate(U[i, :], j)
+                    s.accumulate(l[i], j)
+            s.free(T[I, :])
+            if J.last:
+                for i in s.each(I):
+                    _finish_row(s, i)
+                put(s, l[I])
+            else:
+                put(s, U[I, :].after(J), l[I].after(J))
+        s.free(A2[J, :], h[J, :])
+
+
+def p_sweep(s: Schedule, rows: Size, columns: Size) -> None:
+    """G = p A2 by FlashAttention's backward loops; S, A, q and p are recomputed, never stored."""
+    T, A2, h, l, r = s.arrays("T", "A2", "h", "l", "r")
+    S, A, f, q, t, p, G = s.arrays("S", "A", "f", "q", "s", "p", "G")
+    c = residual(s)
+    n, _ = T.size
+    for J in s.blocks(n, columns):
+        s.load(A2[J, :], h[J, :])
+        for I in s.blocks(n, rows):
+            s.load(T[I, :], c[I, :], l[I], r[I])
+            if not J.first:
+                s.load(G[I, :].before(J))
+            for i in s.each(I):
+                for j in s.each(J):
+                    score(s, S, A, i, j)
+                    s.compute(f[i, j])
+                    s.free(A[i, j])
+                    s.accumulate(q[i, j])
+                    s.compute(t[i, j])
+                    s.free(q[i, j])
+                    s.compute(p[i, j])
+                    s.free(f[i, j], t[i, j])
+                    s.accumulate(G[i, :], j)
+                    s.free(p[i, j])
+            put(s, G[I, :].after(J))
+            s.free(T[I, :], c[I, :], l[I], r[I])
+        s.free(A2[J, :], h[J, :])
+
+
+def output_by_tiles(s: Schedule, tile: Size) -> None:
+    """O = U / l (or O = f h), and c = O - E where E is given, by square tiles; both are stored."""
+    (O,) = s.arrays("O")
+    n, d = O.size
+    late = O.array.over is None
+    made = s.arrays("U")[0] if late else O
+    for I in s.blocks(n, tile):
+        if late:
+            s.load(s.arrays("l")[0][I])
+        for K in s.blocks(d, tile):
+            multiply(s, made, I, K, tile)
+            for i in s.each(I):
+                for k in s.each(K):
+                    if late:
+                        s.compute(O[i, k])
+                        s.free(made[i, k])
+                    s.store(O[i, k])
+                    residuals(s, i, k)
+                    s.free(O[i, k])
+        if late:
+            s.free(s.arrays("l")[0][I])
+
+
+def residuals(s: Schedule, i: Range, k: Range) -> None:
+    """c[i,k] = O[i,k] - E[i,k] with O red, where c is no input."""
+    if "c" not in s.formula.arrays:
+        return
+    c, E = s.arrays("c", "E")
+    s.load(E[i, k])
+    s.compute(c[i, k])
+    s.free(E[i, k])
+    put(s, c[i, k])
+
+
+def row_terms(s: Schedule, i: Range) -> None:
+    """r_i = <c_i, O_i> for one row, both factors streaming; r_i stays red."""
+    O, r = s.arrays("O", "r")
+    c = residual(s)
+    for m in s.each(O.size[1]):
+        s.load(c[i, m], O[i, m])
+        s.accumulate(r[i], m, release=(c[i, m], O[i, m]))
+
+
+def p_rows(s: Schedule) -> None:
+    """p = (A / l) (q - r) row by row: A and q are read, p is written, r stays in fast memory."""
+    A, l, q, r, f, t, p = s.arrays("A", "l", "q", "r", "f", "s", "p")
+    n, _ = p.size
+    for i in s.each(n):
+        row_terms(s, i)
+        s.load(l[i])
+        for j in s.each(n):
+            s.load(A[i, j])
+            s.compute(f[i, j])
+            s.free(A[i, j])
+            s.load(q[i, j])
+            s.compute(t[i, j])
+            s.free(q[i, j])
+            s.compute(p[i, j])
+            s.free(f[i, j], t[i, j])
+            put(s, p[i, j])
+        s.free(l[i], r[i])
+
+
+def quotients(s: Schedule) -> None:
+    """f = A / l row by row."""
+    A, l, f = s.arrays("A", "l", "f")
+    n, _ = f.size
+    for i in s.each(n):
+        s.load(l[i])
+        for j in s.each(n):
+            s.load(A[i, j])
+            s.compute(f[i, j])
+            s.free(A[i, j])
+            put(s, f[i, j])
+        s.free(l[i])
+
+
+def p_rows_as24(s: Schedule) -> None:
+    """p = w - r f with w = f o q, row by row: w is written with its row sum, then read again."""
+    f, q, w, r, t, p = s.arrays("f", "q", "w", "r", "s", "p")
+    n, _ = p.size
+    for i in s.each(n):
+        for j in s.each(n):
+            s.load(f[i, j], q[i, j])
+            s.compute(w[i, j])
+            s.free(f[i, j], q[i, j])
+            s.store(w[i, j])
+            s.accumulate(r[i], j)
+        for j in s.each(n):
+            s.load(f[i, j])
+            s.compute(t[i, j])
+            s.free(f[i, j])
+            s.load(w[i, j])
+            s.compute(p[i, j])
+            s.free(w[i, j], t[i, j])
+            put(s, p[i, j])
+        s.free(r[i])

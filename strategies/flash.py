@@ -1,0 +1,115 @@
+"""FlashAttention: key blocks outside, scores never stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from strategies import attention_backward, attention_forward, attention_gradient
+from strategies.phases import Choice, Phase, Tile, TileStrategy
+from strategies.products import streaming_product
+from strategies.registry import STRATEGIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from graphs.expressions import Formula
+    from graphs.registry import Workload
+
+__all__ = ["Flash"]
+
+
+@STRATEGIES.register
+@dataclass(frozen=True)
+class Flash(TileStrategy):
+    """FlashAttention, the algorithm of the large cache.
+
+    Forward it is Dao22's Algorithm 1, backward Algorithm 4. On Li24's gradient it is the
+    large-cache algorithm: T and h by streaming products, one sweep in forward order that
+    completes every O, l, c and r, one sweep in backward order that recomputes the scores and makes
+    G = p A2, and last dX = A1^T G.
+
+    The I/O does not depend on the number of rows, so that ``fit`` takes one row at a time and as
+    many columns as fit. ``sizes=paper`` keeps Dao22's B_c = ceil(M / 4d) and
+    B_r = min(ceil(M / 4d), d) and is refused where they do not fit; backward they never do, since
+    K, V, dK and dV alone would fill M.
+
+    Parameters
+    ----------
+    rows, columns : int, optional
+        B_r and B_c, where they are not to be chosen.
+    sizes : {"fit", "paper"}
+        Choose the sizes that fit best, or take Dao22's.
+
+    Examples
+    --------
+    >>> from graphs.registry import workload
+    >>> w = workload("attention-forward:n=1048576,d=64")
+    >>> Flash().count(w, memory=98304).io
+    34561064960
+    """
+
+    name: ClassVar[str] = "flash"
+    aliases: ClassVar[tuple[str, ...]] = ("flashattention", "flash-attention")
+    summary: ClassVar[str] = "key blocks outside, scores recomputed instead of stored"
+    reference: ClassVar[str] = "Dao22 (arXiv 2205.14135), Algorithms 1 and 4; Li24, section 4"
+    plays: ClassVar[tuple[str, ...]] = (
+        "attention-forward",
+        "attention-backward",
+        "attention-gradient",
+    )
+
+    rows: int | None = None
+    columns: int | None = None
+    sizes: Literal["fit", "paper"] = "fit"
+
+    def refusal(self, workload: Workload) -> str | None:
+        """Return why the strategy cannot play a workload, or None."""
+        if getattr(workload, "form", "") == "as24":
+            return (
+                "with form=as24 the normalised f is formed before f h, which takes a sweep of its "
+                "own: algorithm6 plays it"
+            )
+        if self.sizes == "paper" and workload.name != "attention-forward":
+            if workload.name in self.plays:
+                return "Dao22's printed sizes never fit backward loops (K, V, dK, dV alone fill M)"
+        return super().refusal(workload)
+
+    def paper_sizes(self, workload: Workload, memory: Any) -> dict[str, Any] | None:
+        """Return Dao22's sizes."""
+        if self.sizes == "fit":
+            return None
+        n, d = workload.sizes()["n"], workload.sizes()["d"]
+        if not isinstance(memory, (int, np.ndarray)):  # the symbol M: without rounding
+            d = workload.symbols()["d"]
+            return {"columns": memory / (4 * d), "rows": d}
+        columns = -(-memory // (4 * d))
+        if isinstance(memory, int):
+            return {"columns": min(columns, n), "rows": min(columns, d, n)}
+        return {"columns": np.minimum(columns, n), "rows": np.minimum(columns, min(d, n))}
+
+    def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
+        """Return the phases."""
+        if workload.name == "attention-forward":
+            return [(self._sweep("O", attention_forward.flash, formula),)]
+        if workload.name == "attention-backward":
+            return [(self._sweep("dQ, dK, dV", attention_backward.flash, formula),)]
+        return [
+            streaming_product(formula["T"]),
+            streaming_product(formula["h"]),
+            (self._sweep("O sweep", attention_gradient.output_sweep, formula),),
+            (self._sweep("p sweep", attention_gradient.p_sweep, formula),),
+            streaming_product(formula["dX"]),
+        ]
+
+    def _sweep(self, name: str, text: Callable[..., None], formula: Formula) -> Phase:
+        n = formula["S"].shape[0]
+        tiles = (Tile("rows", "B_r", (n,)), Tile("columns", "B_c", (n,)))
+        fixed = {} if self.rows is None else {"rows": self.rows}
+        if self.columns is not None:
+            fixed["columns"] = self.columns
+        if self.sizes == "fit":
+            fixed.setdefault("rows", 1)
+        return Phase(name, text, tiles, fixed)

@@ -1,0 +1,328 @@
+"""Tile strategies: phases of schedule text, and the tile sizes that fit in M red pebbles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from graphs.layout import Layout
+from pebble.errors import BudgetError
+from pebble.report import Report, Traffic
+from strategies.registry import RefusalError, Strategy
+from strategies.schedule import Schedule
+from strategies.scribe import scribe
+from strategies.tally import Counts, tally
+
+if TYPE_CHECKING:
+    from graphs.expressions import Formula, Size
+    from graphs.registry import Workload
+    from pebble.dag import Dag
+    from pebble.moves import Moves
+    from strategies.closed_form import ClosedForm
+
+__all__ = ["Phase", "Tile", "TileStrategy"]
+
+#: Most candidates of a pair of sizes that are tried all at once.
+GRID = 1 << 14
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A tile size of a phase.
+
+    Attributes
+    ----------
+    name : str
+        Keyword of the text, and parameter of the strategy where it has one of that name.
+    symbol : str
+        The paper's letter.
+    extents : tuple of Size
+        Extents of the indices that are cut into tiles of this size.
+    """
+
+    name: str
+    symbol: str
+    extents: tuple[Size, ...]
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A part of a strategy that starts and ends with no red pebble, so that it is fitted alone.
+
+    Attributes
+    ----------
+    name : str
+        What it makes, and how where there is a choice.
+    text : callable
+        ``text(schedule, **sizes)``.
+    tiles : tuple of Tile
+        Its sizes.
+    fixed : mapping of str to int
+        Sizes that are not to be fitted.
+    """
+
+    name: str
+    text: Callable[..., None]
+    tiles: tuple[Tile, ...] = ()
+    fixed: Mapping[str, Size] = field(default_factory=dict)
+
+    def counts(self, formula: Formula, sizes: Mapping[str, Size]) -> Counts:
+        """Tally the phase at some sizes."""
+        schedule = Schedule(formula)
+        self.text(schedule, **self.fixed, **sizes)
+        return tally(schedule)
+
+    def free(self) -> tuple[Tile, ...]:
+        """Return the tiles whose sizes are still to be chosen."""
+        return tuple(tile for tile in self.tiles if tile.name not in self.fixed)
+
+
+#: Phases that make the same: the one with the least I/O is played.
+Choice: TypeAlias = tuple[Phase, ...]
+
+
+def breakpoints(extents: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Return the least tile size for each number of tiles that the extents can be cut into.
+
+    Only these matter: a smaller size with as many tiles needs no more memory, and the I/O of a
+    schedule depends on its sizes through the numbers of tiles.
+
+    Examples
+    --------
+    >>> breakpoints([10]).tolist()
+    [1, 2, 3, 4, 5, 10]
+    """
+    sizes: set[int] = {1}
+    for extent in extents:
+        root = int(extent**0.5) + 1
+        few = -(-extent // np.arange(1, root + 1))
+        sizes.update(np.arange(1, min(root, extent) + 1).tolist())
+        sizes.update(few.tolist())
+        # Of the sizes up to the root, those that are no least size only cost time.
+    return np.array(sorted(sizes), np.int64)
+
+
+class _Candidates:
+    """Counts of a phase at candidate sizes, kept for all the M that will be asked for."""
+
+    def __init__(self, phase: Phase, formula: Formula) -> None:
+        self.phase, self.formula = phase, formula
+        self.tiles = phase.free()
+        self.values = [breakpoints([int(e) for e in tile.extents]) for tile in self.tiles]
+        self.whole = int(np.prod([len(v) for v in self.values])) <= GRID
+        grid = np.meshgrid(*self.values, indexing="ij") if self.whole and self.tiles else []
+        self.table = self._table([g.ravel() for g in grid]) if self.whole else None
+        least = [np.ones(1, np.int64) for _ in self.tiles]
+        self.least = int(self._table(least)[1].min())
+
+    def _table(self, sizes: list[Any]) -> tuple[list[Any], Any, Any, Any]:
+        """Return sizes, peaks, I/O and computes as arrays."""
+        named = {tile.name: size for tile, size in zip(self.tiles, sizes, strict=True)}
+        counts = self.phase.counts(self.formula, named)
+        shape = sizes[0].shape if sizes else (1,)
+        return (
+            sizes,
+            np.broadcast_to(counts.peak, shape),
+            np.broadcast_to(counts.io, shape),
+            np.broadcast_to(counts.computes, shape),
+        )
+
+    def fit(self, memory: int) -> tuple[int, int, dict[str, int]] | None:
+        """Return (I/O, computes, sizes) of the best sizes with peak <= M; None when none fits."""
+        table = self.table if self.table is not None else self._frontier(memory)
+        sizes, peaks, io, computes = table
+        fits = np.flatnonzero(peaks <= memory)
+        if fits.size == 0:
+            return None
+        best = fits[np.lexsort((peaks[fits], computes[fits], io[fits]))[0]]
+        chosen = {t.name: int(size[best]) for t, size in zip(self.tiles, sizes, strict=True)}
+        return int(io[best]), int(computes[best]), chosen
+
+    def _frontier(self, memory: int) -> tuple[list[Any], Any, Any, Any]:
+        """For each value of the first size find the largest second one that fits, by bisection."""
+        first, second = self.values
+        low = np.zeros(first.size, np.int64)
+        high = np.full(first.size, second.size, np.int64)
+        while np.any(high - low > 1):
+            middle = (low + high) // 2
+            fits = self._table([first, second[middle]])[1] <= memory
+            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+        return self._table([first, second[low]])
+
+
+@dataclass(frozen=True)
+class TileStrategy(Strategy):
+    """A strategy written as schedule text, phase by phase.
+
+    Subclasses give `phases`; everything else follows: the moves, the counts at any size without a
+    DAG, the least M, the closed form. Tile sizes are fitted: the least I/O among those whose peak
+    is at most M, ties to fewer computes. Sizes given as parameters are kept.
+    """
+
+    plays: ClassVar[tuple[str, ...]] = ()
+
+    def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
+        """Return the phases, each a choice of one or more texts that make the same."""
+        raise NotImplementedError
+
+    def paper_sizes(self, workload: Workload, memory: Any) -> dict[str, Any] | None:  # noqa: ARG002
+        """Return the literature's printed sizes at M, or None when sizes are to be fitted."""
+        return None
+
+    def refusal(self, workload: Workload) -> str | None:
+        """Return why the strategy cannot play a workload, or None."""
+        if workload.name not in self.plays:
+            return f"it plays {', '.join(self.plays)}"
+        if getattr(workload, "sum", "chain") != "chain":
+            return "tile schedules add terms one by one: take sum=chain (naive plays sum=tree)"
+        return None
+
+    def least_memory(self, workload: Workload) -> int:
+        """Return the least M with which the strategy plays the workload."""
+        self._check(workload)
+        if self.paper_sizes(workload, 1) is not None:
+            return self._least_paper(workload)
+        return max(
+            min(_candidates(self, workload, p, c).least for c in range(len(choice)))
+            for p, choice in enumerate(self._phases(workload))
+        )
+
+    def fitted(self, workload: Workload, memory: int) -> list[tuple[Phase, dict[str, int]]]:
+        """Return the phases that are played at M, with their sizes.
+
+        Raises
+        ------
+        RefusalError, BudgetError
+            If the workload is not played, or not with so little memory.
+        """
+        self._check(workload)
+        printed = self.paper_sizes(workload, memory)
+        chosen = []
+        for p, choice in enumerate(self._phases(workload)):
+            if printed is not None:
+                (phase,) = choice
+                chosen.append((phase, {tile.name: printed[tile.name] for tile in phase.free()}))
+                continue
+            options = []
+            for c, phase in enumerate(choice):
+                best = _candidates(self, workload, p, c).fit(memory)
+                if best is not None:
+                    options.append((best[0], best[1], c, phase, best[2]))
+            if not options:
+                least = self.least_memory(workload)
+                message = f"{self} on {workload} needs M >= {least}, got M = {memory}"
+                raise BudgetError(message, least)
+            _, _, _, phase, sizes = min(options, key=lambda option: option[:3])
+            chosen.append((phase, sizes))
+        return chosen
+
+    def recomputes(self, workload: Workload) -> bool:
+        """Whether some vertex is computed more than once, at the tile sizes of least memory."""
+        report = self.count(workload, self.least_memory(workload))
+        return report.recomputes > 0
+
+    def moves(self, workload: Workload, memory: int, dag: Dag | None = None) -> Iterator[Moves]:  # noqa: ARG002
+        """Yield the moves; the DAG itself is not needed, only where its tensors lie."""
+        formula = workload.formula()
+        assert formula is not None
+        schedule = self._write(workload, memory, Schedule(formula, Layout.of(formula)))
+        return scribe(schedule)
+
+    def count(self, workload: Workload, memory: int) -> Report:
+        """Return exact counts by the tally, at any scale, without a DAG."""
+        formula = workload.formula()
+        assert formula is not None
+        counts = tally(self._write(workload, memory, Schedule(formula)))
+        return Report(
+            workload=str(workload),
+            strategy=str(self),
+            memory=memory,
+            rules="hk",
+            loads=counts.loads,
+            stores=counts.stores,
+            computes=counts.computes,
+            recomputes=counts.computes - formula.computed_size(),
+            peak_red=counts.peak,
+            moves=counts.moves,
+            tensors={
+                name: Traffic(*row) for name, row in counts.tensors.items() if row != [0, 0]
+            },
+        )
+
+    def closed_form(self, workload: Workload, memory: int | None = None) -> ClosedForm:
+        """Return the symbolic count.
+
+        Parameters
+        ----------
+        workload : Workload
+            Its sizes do not matter, except to choose between texts at M.
+        memory : int, optional
+            Where a phase has several texts, the one played at this M is taken; the first by
+            default.
+        """
+        from strategies.closed_form import closed_form
+
+        self._check(workload)
+        if memory is not None:
+            names = [phase.name for phase, _ in self.fitted(workload, memory)]
+        else:
+            names = [choice[0].name for choice in self._phases(workload)]
+        formula = workload.formula(**workload.symbols())
+        assert formula is not None
+        chosen = [
+            next(phase for phase in choice if phase.name == wanted)
+            for choice, wanted in zip(self.phases(workload, formula), names, strict=True)
+        ]
+        return closed_form(self, workload, formula, chosen)
+
+    # -- inside ----------------------------------------------------------------------------------
+
+    def _check(self, workload: Workload) -> None:
+        reason = self.refusal(workload)
+        if reason is not None:
+            raise RefusalError(f"{self} does not play {workload}: {reason}")
+
+    def _phases(self, workload: Workload) -> list[Choice]:
+        formula = workload.formula()
+        assert formula is not None
+        return self.phases(workload, formula)
+
+    def _write(self, workload: Workload, memory: int, schedule: Schedule) -> Schedule:
+        self.require(workload, memory)
+        for phase, sizes in self.fitted(workload, memory):
+            phase.text(schedule, **phase.fixed, **sizes)
+        return schedule
+
+    def _least_paper(self, workload: Workload) -> int:
+        """Scan M upwards for the first at which the printed sizes fit, a batch at a time."""
+        formula = workload.formula()
+        assert formula is not None
+        low, step = 1, 1 << 12
+        # Once a single tile covers everything, more memory changes nothing.
+        while True:
+            memories = np.arange(low, low + step, dtype=np.int64)
+            sizes = self.paper_sizes(workload, memories)
+            assert sizes is not None
+            peak = np.zeros(step, np.int64)
+            for (phase,) in self._phases(workload):
+                named = {tile.name: sizes[tile.name] for tile in phase.free()}
+                peak = np.maximum(peak, phase.counts(formula, named).peak)
+            fits = np.flatnonzero(peak <= memories)
+            if fits.size:
+                return int(memories[fits[0]])
+            low += step
+            step = min(2 * step, 1 << 20)
+
+
+@lru_cache(maxsize=512)
+def _candidates(
+    strategy: TileStrategy, workload: Workload, phase: int, choice: int
+) -> _Candidates:
+    formula = workload.formula()
+    assert formula is not None
+    return _Candidates(strategy.phases(workload, formula)[phase][choice], formula)
