@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from strategies.schedule import Schedule
-from strategies.symbols import resolve
-from strategies.tally import tally
+from strategies.symbols import Algebra
+from strategies.tally import Counts, tally
 
 if TYPE_CHECKING:
-    from graphs.expressions import Formula
     from graphs.registry import Workload
     from strategies.phases import Phase, TileStrategy
 
 __all__ = ["REGIMES", "ClosedForm", "closed_form"]
 
-#: Regimes as orders of magnitude: exponents of n, d and M. Lengths of matrix products count as n.
+#: Regimes as orders of magnitude: exponents of n, d and M. Sides of matrices count as n.
 REGIMES: dict[str, dict[str, float]] = {
     "d^2 << M << n d": {"n": 12, "m": 12, "k": 12, "d": 1, "M": 5},
     "M << d^2": {"n": 100, "m": 100, "k": 100, "d": 10, "M": 15},
@@ -31,7 +30,7 @@ class ClosedForm:
     Attributes
     ----------
     loads, stores, computes : sympy expression
-        Exact, remainders included, for at least two tiles along every index and d >= 2.
+        Exact, remainders included, for at least two tiles along every index.
     peak : sympy expression
         Greatest number of red pebbles; an upper bound where the last tiles are smaller.
     tiles : dict of symbol to expression
@@ -39,7 +38,8 @@ class ClosedForm:
     domain : str
         Where the formulas hold.
     leading : dict of str to expression
-        Leading term of the I/O in n, d, M, for each regime in which the strategy plays.
+        Leading term of the I/O in n, d, M, for each regime in which the strategy plays, every
+        phase in its best text.
     """
 
     loads: Any
@@ -65,14 +65,15 @@ class ClosedForm:
         >>> from graphs.registry import workload
         >>> from strategies.registry import strategy
         >>> form = strategy("flash").closed_form(workload("attention-forward:n=8,d=2"))
+        >>> form.io
+        3*T_c*d*n + 2*T_c*n + d*n - 2*n
         >>> form.evaluate(form.io, n=10, d=2, B_c=4)
-        222
+        240
         """
         import sympy
 
         expression = sympy.sympify(expression).subs(self.tiles)
-        names = {symbol: values[str(symbol)] for symbol in expression.free_symbols}
-        return int(expression.subs(names))
+        return int(expression.subs({s: values[str(s)] for s in expression.free_symbols}))
 
     def __str__(self) -> str:
         lines = [f"I/O = {self.io}"]
@@ -82,106 +83,166 @@ class ClosedForm:
 
 
 def closed_form(
-    strategy: TileStrategy, workload: Workload, formula: Formula, phases: Sequence[Phase]
+    strategy: TileStrategy, workload: Workload, texts: Sequence[str] | None = None
 ) -> ClosedForm:
     """Tally a strategy's phases on symbols.
 
     Parameters
     ----------
     strategy : TileStrategy
-        For its printed tile sizes, where it keeps them.
+        The strategy.
     workload : Workload
-        The kind of workload.
-    formula : Formula
-        Its formula, with symbols for sizes.
-    phases : sequence of Phase
-        One text per phase.
+        The kind of workload; its sizes become symbols.
+    texts : sequence of str, optional
+        Names of the phases to take where there is a choice; by default the first ones.
     """
     import sympy
 
-    schedule = Schedule(formula)
-    several = len([tile for phase in phases for tile in phase.free()]) > 1
-    letters: dict[str, int] = {}
-    sizes: list[dict[str, Any]] = []
-    peaks: list[Any] = []
-    for phase in phases:
-        named = {}
-        for tile in phase.free():
-            letters[tile.symbol] = letters.get(tile.symbol, 0) + 1
-            number = letters[tile.symbol] if several and letters[tile.symbol] > 1 else 0
-            name = f"{tile.symbol}{number}" if number else tile.symbol
-            named[tile.name] = sympy.Symbol(name, positive=True, integer=True)
-        phase.text(schedule, **phase.fixed, **named)
-        sizes.append(named)
-        peaks.append(phase.counts(formula, named).peaks)
-    counts = tally(schedule)
-    tiles = {
-        symbol: sympy.ceiling(extent / size)
-        for (extent, size), symbol in schedule.tile_counts.items()
+    phases = _parts(strategy, workload)
+    chosen = [
+        next(part for part in choice if texts is None or part.phase.name == texts[number])
+        for number, choice in enumerate(phases)
+    ]
+    total = {
+        field: sympy.Add(*(part.expression(getattr(part.counts, field)) for part in chosen))
+        for field in ("loads", "stores", "computes")
     }
-    fixed = [k for k in (s for f in [formula] for s in f.arrays) if not k]
-    del fixed
-    extents = ", ".join(f"{s} >= 2" for s in workload.symbols())
-    domain = ", ".join([extents, *(f"{symbol} >= 2" for symbol in tiles)])
-    expand = lambda x: sympy.expand(resolve(sympy.sympify(x)))  # noqa: E731
-    loads, stores = expand(counts.loads), expand(counts.stores)
-    leading = {}
-    for regime, weights in REGIMES.items():
-        chosen = _asymptotic_sizes(strategy, workload, sizes, peaks, weights)
-        if chosen is not None:
-            numbers = {
-                symbol: extent / chosen[size]
-                if _weight(chosen[size], weights) < _weight(extent, weights)
-                else sympy.Integer(1)
-                for (extent, size), symbol in schedule.tile_counts.items()
-            }
-            total = sympy.expand((loads + stores).subs(numbers).subs(chosen))
-            leading[regime] = _leading(total, weights)
+    total = {field: sympy.expand(expression) for field, expression in total.items()}
+    used = {str(s) for expression in total.values() for s in expression.free_symbols}
+    tiles = {
+        _symbol(name): sympy.ceiling(_symbol(extent) / _symbol(tile))
+        for part in chosen
+        for name, extent, tile in part.algebra.tiles()
+        if name in used
+    }
+    peaks = dict.fromkeys(part.expression(peak) for part in chosen for peak in part.counts.peaks)
     return ClosedForm(
-        loads, stores, expand(counts.computes), counts.peak, tiles, domain, leading
+        total["loads"],
+        total["stores"],
+        total["computes"],
+        sympy.Max(*peaks, evaluate=False) if len(peaks) > 1 else next(iter(peaks)),
+        tiles,
+        ", ".join(f"{name} >= 2" for name in [*workload.sizes(), *tiles]),
+        _leading_terms(strategy, workload, phases),
     )
 
 
-def _asymptotic_sizes(
-    strategy: TileStrategy,
-    workload: Workload,
-    sizes: Sequence[dict[str, Any]],
-    peaks: Sequence[list[Any]],
-    weights: dict[str, float],
-) -> dict[Any, Any] | None:
-    """Return the tile sizes as functions of M and d; None where no size grows with M."""
+def _symbol(name: str) -> Any:
     import sympy
 
-    M = sympy.Symbol("M", positive=True, integer=True)
-    printed = strategy.paper_sizes(workload, M)
-    chosen: dict[Any, Any] = {}
-    for named, heights in zip(sizes, peaks, strict=True):
-        if printed is not None:
-            chosen.update({symbol: printed[name] for name, symbol in named.items()})
-            continue
-        if not named:
-            continue
-        # A pair of sizes is balanced: both the same.
-        size = sympy.Symbol("B", positive=True)
-        candidates = []
-        for height in heights:
-            equal = sympy.expand(sympy.sympify(height).subs(dict.fromkeys(named.values(), size)))
-            for term in sympy.Add.make_args(equal):
-                coefficient, power = term.as_coeff_exponent(size)
-                if power > 0:
-                    candidates.append((M / coefficient) ** (1 / power))
-        least = min(candidates, key=lambda x: _weight(x, weights))
-        if _weight(least, weights) <= 0:
-            return None
-        chosen.update(dict.fromkeys(named.values(), least))
-    return chosen
+    return sympy.Symbol(name, positive=True, integer=True)
 
 
-def _weight(expression: Any, weights: dict[str, float]) -> float:
+@dataclass(frozen=True)
+class _Part:
+    """One text of one phase, tallied on symbols of its own ring."""
+
+    phase: Phase
+    sizes: dict[str, str]  # parameter of the text -> symbol
+    algebra: Algebra
+    counts: Counts
+
+    def expression(self, value: Any) -> Any:
+        """Return a count as a sympy expression."""
+        return self.algebra.expression(value)
+
+
+def _parts(strategy: TileStrategy, workload: Workload) -> list[list[_Part]]:
+    """Tally every text of every phase; a tile size that recurs is numbered by its phase."""
+    names = list(workload.sizes())
+    blank = Algebra(names)
+    formula = workload.formula(**{name: blank[name] for name in names})
+    assert formula is not None
+    # The texts' tiles name the extents they cut by the symbols of the workload's sizes.
+    choices = strategy.phases(workload, formula)
+    printed = strategy.paper_sizes(workload, 1) is not None
+    letters = [tile.symbol for choice in choices for tile in choice[0].free()]
+    parts: list[list[_Part]] = []
+    for number, choice in enumerate(choices):
+        parts.append([])
+        for place, phase in enumerate(choice):
+            once = printed or all(letters.count(tile.symbol) < 2 for tile in phase.free())
+            suffix = "" if once and len(choice) == 1 else str(number + 1)
+            sizes = {tile.name: tile.symbol + suffix for tile in phase.free()}
+            pairs = [
+                (str(extent), sizes[tile.name]) for tile in phase.free() for extent in tile.extents
+            ]
+            algebra = Algebra(names, pairs)
+            own = workload.formula(**{name: algebra[name] for name in names})
+            assert own is not None
+            text = strategy.phases(workload, own)[number][place]
+            schedule = Schedule(own, algebra=algebra)
+            values = {name: algebra[symbol] for name, symbol in sizes.items()}
+            text.text(schedule, **text.fixed, **values)
+            parts[-1].append(_Part(text, sizes, algebra, tally(schedule)))
+    return parts
+
+
+def _leading_terms(
+    strategy: TileStrategy, workload: Workload, phases: list[list[_Part]]
+) -> dict[str, Any]:
+    """Return the leading term for every regime in which each phase has a text that plays."""
+    import sympy
+
+    printed = strategy.paper_sizes(workload, _symbol("M"))
+    found: dict[str, Any] = {}
+    for regime, weights in REGIMES.items():
+        total: Any = sympy.Integer(0)
+        for choice in phases:
+            terms = [t for part in choice if (t := _order(part, printed, weights)) is not None]
+            if not terms:
+                break
+            total += min(terms, key=lambda term: _size(term, weights))
+        else:
+            found[regime] = _leading(total, weights)
+    return found
+
+
+def _order(part: _Part, printed: dict[str, Any] | None, weights: dict[str, float]) -> Any:
+    """Return a phase's I/O in n, d and M; None where it cannot play in the regime."""
+    import sympy
+
+    chosen = _asymptotic_sizes(part, printed, weights)
+    if chosen is None:
+        return None
+    numbers = {}
+    for name, extent, tile in part.algebra.tiles():
+        size, whole = chosen[_symbol(tile)], _symbol(extent)
+        several = _weight(size, weights) < _weight(whole, weights)
+        numbers[_symbol(name)] = whole / size if several else sympy.Integer(1)
+    io = part.expression(part.counts.io).subs(numbers).subs(chosen)
+    return sympy.powdenest(sympy.expand(io), force=True)
+
+
+def _asymptotic_sizes(
+    part: _Part, printed: dict[str, Any] | None, weights: dict[str, float]
+) -> dict[Any, Any] | None:
+    """Return tile sizes as functions of M and d; None where they would not grow with M."""
+    import sympy
+
+    if not part.sizes:
+        return {}
+    if printed is not None:
+        return {_symbol(symbol): printed[name] for name, symbol in part.sizes.items()}
+    # A pair of sizes is balanced: both the same.
+    B = sympy.Symbol("B", positive=True)
+    same = {_symbol(symbol): B for symbol in part.sizes.values()}
+    largest = []
+    for peak in part.counts.peaks:
+        height = sympy.expand(part.expression(peak).subs(same))
+        for (power,), coefficient in sympy.Poly(height, B).as_dict().items():
+            if power > 0:
+                leading = _leading(coefficient, weights)
+                largest.append((_symbol("M") / leading) ** sympy.Rational(1, power))
+    size = min(largest, key=lambda x: _size(x, weights))
+    return dict.fromkeys(same, size) if _weight(size, weights) > 0 else None
+
+
+def _weight(term: Any, weights: dict[str, float]) -> float:
     """Return the order of magnitude of a monomial."""
     import sympy
 
-    powers = sympy.sympify(expression).as_powers_dict()
+    powers = sympy.powdenest(sympy.sympify(term), force=True).as_powers_dict()
     return sum(float(power) * weights.get(str(base), 0.0) for base, power in powers.items())
 
 
@@ -192,3 +253,12 @@ def _leading(expression: Any, weights: dict[str, float]) -> Any:
     terms = sympy.Add.make_args(sympy.powdenest(sympy.expand(expression), force=True))
     orders = [_weight(term, weights) for term in terms]
     return sympy.Add(*[t for t, w in zip(terms, orders, strict=True) if w > max(orders) - 1e-9])
+
+
+def _size(expression: Any, weights: dict[str, float]) -> tuple[float, float]:
+    """Return order of magnitude and constant, for comparing."""
+    import sympy
+
+    leading = _leading(expression, weights)
+    order = max(_weight(term, weights) for term in sympy.Add.make_args(leading))
+    return order, float(leading.subs(dict.fromkeys(leading.free_symbols, 1)))

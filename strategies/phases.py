@@ -268,17 +268,10 @@ class TileStrategy(Strategy):
         from strategies.closed_form import closed_form
 
         self._check(workload)
+        names = None
         if memory is not None:
             names = [phase.name for phase, _ in self.fitted(workload, memory)]
-        else:
-            names = [choice[0].name for choice in self._phases(workload)]
-        formula = workload.formula(**workload.symbols())
-        assert formula is not None
-        chosen = [
-            next(phase for phase in choice if phase.name == wanted)
-            for choice, wanted in zip(self.phases(workload, formula), names, strict=True)
-        ]
-        return closed_form(self, workload, formula, chosen)
+        return closed_form(self, workload, names)
 
     # -- inside ----------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from graphs.expressions import Formula, Size
     from graphs.layout import Layout
     from pebble.tensor import Tensor
+    from strategies.symbols import Algebra
 
 __all__ = ["Loop", "Range", "Schedule", "Step", "View"]
 
@@ -193,6 +194,8 @@ class Schedule:
         The arrays, with sizes that are integers or symbols.
     layout : Layout, optional
         Where their vertices lie; without it only counts are meant.
+    algebra : Algebra, optional
+        The ring of sizes, where they are symbols.
 
     Examples
     --------
@@ -218,11 +221,13 @@ class Schedule:
     (75, 20, 100, 8)
     """
 
-    def __init__(self, formula: Formula, layout: Layout | None = None) -> None:
+    def __init__(
+        self, formula: Formula, layout: Layout | None = None, algebra: Algebra | None = None
+    ) -> None:
         self.formula = formula
         self.layout = layout
+        self.algebra = algebra
         self.program: list[Loop | Step] = []
-        self.tile_counts: dict[Any, Any] = {}
         self._body = self.program
         self._outer: list[list[Loop | Step]] = []
         # Sums of one entry of an array: a second name for that array's only vertex.
@@ -325,7 +330,7 @@ class Schedule:
             yield from self._one(0, extent, True, True)
             return
         else:
-            tiles = extent if _is(size, 1) else self._tile_count(extent, size)
+            tiles = extent if _is(size, 1) else self._algebra().count(extent, size)
             several, full, middle, rest = 1, tiles - 1, tiles - 2, 1
             if _is(size, 1):
                 full, rest = tiles, 0
@@ -343,24 +348,14 @@ class Schedule:
         yield from self._one(0, self._rest(extent, size, tiles), False, True, several)
 
     def _rest(self, extent: Any, size: Any, tiles: Any) -> Any:
-        """Return the size of the last tile; as a symbol that remembers what it stands for."""
+        """Return the size of the last tile, a symbol of its own where sizes are symbols."""
         if isinstance(size, (int, np.ndarray)):
             return extent - (tiles - 1) * size
-        from strategies.symbols import Rest
+        return self._algebra().rest(extent, size)
 
-        return Rest(f"R_{tiles}", size, extent - (tiles - 1) * size)
-
-    def _tile_count(self, extent: Any, size: Any) -> Any:
-        """Return the symbol T = ceiling(extent / size)."""
-        import sympy
-
-        if (extent, size) not in self.tile_counts:
-            _, _, letter = str(size).partition("_")
-            name = f"T_{letter}" if letter else f"T_{extent}"
-            if any(str(symbol) == name for symbol in self.tile_counts.values()):
-                name += f",{extent}"
-            self.tile_counts[extent, size] = sympy.Symbol(name, positive=True, integer=True)
-        return self.tile_counts[extent, size]
+    def _algebra(self) -> Algebra:
+        assert self.algebra is not None, "symbolic sizes need their ring"
+        return self.algebra
 
     def _open(
         self,

@@ -1,85 +1,115 @@
-"""What the tally needs to know of sympy expressions: signs, and the sizes of last tiles."""
+"""Symbols for the tally: sizes, tile sizes and numbers of tiles as elements of a polynomial ring.
+
+Counts of tile schedules are polynomials with integer coefficients. A ring of sympy's adds and
+multiplies them a hundred times faster than sympy's expressions, and decides signs by coefficients.
+"""
 
 from __future__ import annotations
 
-from functools import cache
+import re
+from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Rest", "full_tiles", "never_negative", "resolve"]
+__all__ = ["Algebra", "full_tiles", "never_negative"]
 
 
-@cache
-def _rest_class() -> Any:
-    import sympy
-
-    class RestSymbol(sympy.Dummy):  # type: ignore[misc]
-        """The size of a last tile: at least 1, at most that of a full one."""
-
-        full: Any
-        value: Any
-
-    return RestSymbol
-
-
-_RESTS: dict[tuple[str, Any, Any], Any] = {}
-
-
-def Rest(name: str, full: Any, value: Any) -> Any:  # noqa: N802 - reads as the symbol it makes
-    """Return the symbol for the size of the last of some tiles.
+class Algebra:
+    """A polynomial ring over the sizes of a workload and the tile sizes of a strategy.
 
     Parameters
     ----------
-    name : str
-        How it prints.
-    full : sympy expression
-        Size of the other tiles, an upper bound.
-    value : sympy expression
-        What it stands for: ``n - (T - 1) * B``.
+    sizes : iterable of str
+        Names of the workload's sizes.
+    tiles : iterable of (str, str)
+        Pairs of an extent's name and the symbol of a tile size that cuts it.
+
+    Examples
+    --------
+    >>> algebra = Algebra(["n", "d"], [("n", "B_c")])
+    >>> algebra["n"] * 2 + 1
+    2*n + 1
+    >>> algebra.count(algebra["n"], algebra["B_c"])
+    T_c
     """
-    if (name, full, value) not in _RESTS:
-        symbol = _rest_class()(name, positive=True, integer=True)
-        symbol.full, symbol.value = full, value
-        _RESTS[name, full, value] = symbol
-    return _RESTS[name, full, value]
+
+    def __init__(self, sizes: Iterable[str], tiles: Iterable[tuple[str, str]] = ()) -> None:
+        from sympy import ZZ, ring
+
+        sizes, pairs = list(sizes), list(dict.fromkeys(tiles))
+        letters = list(dict.fromkeys(tile for _, tile in pairs))
+        counts = {pair: _count_name(*pair) for pair in pairs}
+        rests = {pair: "R" + name[1:] for pair, name in counts.items()}
+        names = [*sizes, *letters, *counts.values(), *rests.values()]
+        self.ring, *generators = ring(names, ZZ)
+        self._named = dict(zip(names, generators, strict=True))
+        self._pairs = {(self[e], self[t]): (e, t) for e, t in pairs}
+        self._counts, self._rests = counts, rests
+        # A last tile has at most as many values as a full one.
+        self.full = [(self[rests[pair]], self[pair[1]]) for pair in pairs]
+        self._proved: dict[Any, bool] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        return self._named[name]
+
+    def count(self, extent: Any, size: Any) -> Any:
+        """Return the number of tiles of a size that cover an extent."""
+        return self[self._counts[self._pairs[extent, size]]]
+
+    def rest(self, extent: Any, size: Any) -> Any:
+        """Return the size of the last of these tiles."""
+        return self[self._rests[self._pairs[extent, size]]]
+
+    def tiles(self) -> list[tuple[str, str, str]]:
+        """Return (number of tiles, extent, tile size) by name, for every pair."""
+        return [(name, *pair) for pair, name in self._counts.items()]
+
+    def expression(self, value: Any) -> Any:
+        """Return a polynomial as an expanded sympy expression, sizes of last tiles written out."""
+        import sympy
+
+        symbol = lambda name: sympy.Symbol(name, positive=True, integer=True)  # noqa: E731
+        if isinstance(value, int):
+            return sympy.Integer(value)
+        whole = {
+            sympy.Symbol(self._rests[pair]): symbol(pair[0])
+            - (symbol(name) - 1) * symbol(pair[1])
+            for pair, name in self._counts.items()
+        }
+        expression = value.as_expr().subs(whole)
+        plain = {s: symbol(str(s)) for s in expression.free_symbols}
+        return sympy.expand(expression.subs(plain))
 
 
-def _replace(expression: Any, attribute: str) -> Any:
-    if isinstance(expression, int):
-        return expression
-    rests = expression.atoms(_rest_class())
-    return expression.subs({rest: getattr(rest, attribute) for rest in rests}) if rests else expression
+def _count_name(extent: str, tile: str) -> str:
+    """Name a number of tiles: B_c gives T_c, a second B_c2 gives T_c2, B gives T_n and T_d."""
+    match = re.fullmatch(r"([A-Za-z]+)(?:_([a-z]+))?(\d*)", tile)
+    assert match is not None, tile
+    letter, below, number = match.groups()
+    return f"T_{below or (extent if letter == 'B' else letter)}{number}"
 
 
-def full_tiles(expression: Any) -> Any:
-    """Return the expression as if every last tile were a full one."""
-    return _replace(expression, "full")
+def full_tiles(algebra: Algebra, value: Any) -> Any:
+    """Return a polynomial as if every last tile were a full one."""
+    if isinstance(value, int) or not algebra.full:
+        return value
+    return value.compose(algebra.full)
 
 
-def resolve(expression: Any) -> Any:
-    """Return the expression with the sizes of last tiles written out."""
-    return _replace(expression, "value")
-
-
-_PROVED: dict[Any, bool] = {}
-
-
-def never_negative(expression: Any) -> bool:
+def never_negative(algebra: Algebra, value: Any) -> bool:
     """Whether a polynomial is proved >= 0 for all sizes >= 1, since it is so term by term.
 
     Examples
     --------
-    >>> from sympy import Symbol
-    >>> n = Symbol("n", positive=True, integer=True)
-    >>> never_negative(n**2 - n), never_negative(n - 2)
+    >>> algebra = Algebra(["n"])
+    >>> n = algebra["n"]
+    >>> never_negative(algebra, n**2 - n), never_negative(algebra, n - 2)
     (True, False)
     """
-    if isinstance(expression, int):
-        return expression >= 0
-    if expression not in _PROVED:
-        import sympy
-
+    if isinstance(value, int):
+        return value >= 0
+    proved = algebra._proved  # noqa: SLF001 - the cache belongs to the ring
+    if value not in proved:
         # With n = 1 + x, x >= 0, a polynomial whose coefficients are all >= 0 is >= 0.
-        shifted = sympy.expand(expression.subs({x: x + 1 for x in expression.free_symbols}))
-        coefficients = sympy.Add.make_args(shifted)
-        _PROVED[expression] = all(term.as_coeff_Mul()[0] >= 0 for term in coefficients)
-    return _PROVED[expression]
+        shifted = value.compose([(x, x + 1) for x in algebra.ring.gens])
+        proved[value] = all(coefficient >= 0 for coefficient in shifted.values())
+    return proved[value]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from graphs.expressions import Size
     from strategies.schedule import Schedule
+    from strategies.symbols import Algebra
 
 __all__ = ["Counts", "tally"]
 
@@ -34,7 +35,7 @@ class Counts:
         Red pebbles left at the end minus those at the start.
     peaks : list of Size
         The greatest number of red pebbles at any time, counted from the start, is the largest of
-        these: one number for integers and arrays, several expressions for symbols.
+        these: one number for integers and arrays, several polynomials for symbols.
     """
 
     tensors: dict[str, list[Size]] = field(default_factory=dict)
@@ -60,14 +61,11 @@ class Counts:
 
     @property
     def peak(self) -> Size:
-        """Greatest number of red pebbles at any time."""
-        if len(self.peaks) == 1:
-            return self.peaks[0]
-        import sympy
+        """Greatest number of red pebbles at any time, for integers and arrays."""
+        (peak,) = self.peaks
+        return peak
 
-        return sympy.Max(*self.peaks, evaluate=False)
-
-    def add(self, other: Counts, times: Size = 1) -> None:
+    def add(self, other: Counts, times: Size = 1, algebra: Algebra | None = None) -> None:
         """Add ``times`` rounds of another part of the schedule, played after this one."""
         for name, row in other.tensors.items():
             mine = self.tensors.setdefault(name, [0, 0])
@@ -76,9 +74,9 @@ class Counts:
         self.computes = self.computes + times * other.computes
         self.moves = self.moves + times * other.moves
         # Round x starts with x * net more red pebbles: the last or the first round is the worst.
-        extra = _positive((times - 1) * other.net)
+        extra = _positive((times - 1) * other.net, algebra)
         heights = [self.net + lift + peak for lift in extra for peak in other.peaks]
-        self.peaks = _largest(self.peaks, heights, times)
+        self.peaks = _largest(self.peaks, heights, times, algebra)
         self.net = self.net + times * other.net
 
 
@@ -93,20 +91,19 @@ def tally(schedule: Schedule) -> Counts:
     Returns
     -------
     Counts
-        Integers for integer sizes, arrays for arrays of candidate sizes, sympy expressions for
-        symbols.
+        Integers for integer sizes, arrays for arrays of candidate sizes, polynomials for symbols.
     """
-    return _walk(schedule.program)
+    return _walk(schedule.program, schedule.algebra)
 
 
-def _walk(body: Sequence[Loop | Step]) -> Counts:
+def _walk(body: Sequence[Loop | Step], algebra: Algebra | None) -> Counts:
     total = Counts()
     for node in body:
         if isinstance(node, Loop):
             if not (isinstance(node.count, int) and node.count == 0):
-                total.add(_walk(node.body), node.count)
+                total.add(_walk(node.body, algebra), node.count, algebra)
         else:
-            total.add(_step(node.kind, node.owner), node.count)
+            total.add(_step(node.kind, node.owner), node.count, algebra)
     return total
 
 
@@ -121,18 +118,21 @@ def _step(kind: int, owner: str) -> Counts:
     return Counts({}, 0, 1, -1, [0])
 
 
-def _positive(value: Size) -> list[Any]:
+def _positive(value: Size, algebra: Algebra | None) -> list[Any]:
     """Return max(0, value); for a symbolic value of unknown sign, both."""
     if isinstance(value, int):
         return [max(0, value)]
     if isinstance(value, np.ndarray):
         return [np.maximum(0, value)]
-    if never_negative(value):
+    assert algebra is not None
+    if never_negative(algebra, value):
         return [value]
-    return [0] if never_negative(-value) else [0, value]
+    return [0] if never_negative(algebra, -value) else [0, value]
 
 
-def _largest(ours: list[Any], others: list[Any], times: Size) -> list[Any]:
+def _largest(
+    ours: list[Any], others: list[Any], times: Size, algebra: Algebra | None
+) -> list[Any]:
     """Return the largest of two lists; the others count only where they happen at all."""
     if isinstance(times, np.ndarray):
         others = [np.where(times > 0, other, 0) for other in others]
@@ -144,10 +144,11 @@ def _largest(ours: list[Any], others: list[Any], times: Size) -> list[Any]:
         for value in values[1:]:
             best = np.maximum(best, value)
         return [best]
+    assert algebra is not None
     kept: list[Any] = []
-    for value in map(full_tiles, values):
-        if any(never_negative(other - value) for other in kept):
+    for value in (full_tiles(algebra, value) for value in values):
+        if any(never_negative(algebra, other - value) for other in kept):
             continue
-        kept = [other for other in kept if not never_negative(value - other)]
+        kept = [other for other in kept if not never_negative(algebra, value - other)]
         kept.append(value)
     return kept
