@@ -1,0 +1,38 @@
+"""The command ``pebble``."""
+
+from __future__ import annotations
+
+import click
+
+from lab.cli.catalogue import graph_command, list_command
+from lab.cli.group import PebbleGroup, example
+from lab.cli.plays import count_command, play_command
+from lab.cli.sweeps import sweep_command
+from lab.cli.theory import bound_command
+from pebble import __version__
+
+__all__ = ["main"]
+
+
+@click.group(
+    cls=PebbleGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=example("pebble play pyramid:h=4 --strategy naive --memory 3"),
+)
+@click.version_option(__version__, prog_name="pebble")
+def main() -> None:
+    """Play the red-blue pebble game, built to ask how much data attention must move.
+
+    Exit codes: 0, 1 for a finding (an illegal trace), 2 for misuse.
+    """
+
+
+for _command in (
+    list_command,
+    graph_command,
+    play_command,
+    count_command,
+    sweep_command,
+    bound_command,
+):
+    main.add_command(_command)

@@ -1,0 +1,135 @@
+"""Commands about what there is: list, graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lab.cli.group import check_target, example, json_option, say_json, say_table
+
+if TYPE_CHECKING:
+    from bounds.bound import Bound
+    from pebble.spec import Spec
+
+__all__ = ["graph_command", "list_command"]
+
+
+@click.command(
+    "list",
+    short_help="List workloads, strategies, bounds and rules.",
+    epilog=example("pebble list --strategies"),
+)
+@click.option("--strategies", is_flag=True, help="Strategies only.")
+@json_option
+def list_command(*, strategies: bool, as_json: bool) -> None:
+    """List workloads, strategies, bounds and rules, with their sources."""
+    from strategies.registry import strategies as all_strategies
+
+    shown: dict[str, list[dict[str, Any]]] = {}
+    shown["strategies"] = [
+        _spec(cls) | {"any_dag": cls.any_dag, "plays": list(getattr(cls, "plays", ()))}
+        for cls in all_strategies()
+    ]
+    if not strategies:
+        from bounds.theorems import all_theorems
+        from graphs.registry import workloads
+        from pebble.rules import PRESETS
+
+        shown = {"workloads": [_spec(cls) for cls in workloads()]} | shown
+        shown["bounds"] = [
+            {
+                "name": b.name,
+                "workload": b.workload,
+                "statement": _statement(b),
+                "reference": b.reference,
+            }
+            for b in all_theorems()
+        ]
+        shown["rules"] = [
+            {"name": name, "conventions": rules.describe()} for name, rules in PRESETS.items()
+        ]
+    if as_json:
+        say_json(shown)
+        return
+    for title, entries in shown.items():
+        _say(title, entries)
+
+
+def _spec(cls: type[Spec]) -> dict[str, Any]:
+    return {
+        "name": cls.name,
+        "aliases": list(cls.aliases),
+        "usage": cls.usage(),
+        "summary": getattr(cls, "summary", ""),
+        "reference": getattr(cls, "reference", ""),
+    }
+
+
+def _statement(bound: Bound) -> str:
+    return str(bound).removeprefix(f"{bound.name}: ")
+
+
+def _say(title: str, entries: list[dict[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
+    if title == "bounds":
+        columns = {"name": "name", "statement": "statement"}
+    elif title == "rules":
+        columns = {"name": "name", "conventions": "conventions"}
+    else:
+        columns = {"write": "usage", "which is": "summary", "source": "reference"}
+    for heading in columns:
+        table.add_column(heading, overflow="fold")
+    for entry in entries:
+        cells = [entry[key] for key in columns.values()]
+        table.add_row(*("; ".join(c) if isinstance(c, list) else str(c) for c in cells))
+    say_table(table)
+
+
+@click.command(
+    "graph",
+    short_help="Build a workload's DAG, describe it and write it to a file.",
+    epilog=example("pebble graph pyramid:h=3 --out pyramid.json"),
+)
+@click.argument("workload")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Write it: .json .npz .graphml .txt (read again), .dot (to draw).",
+)
+@json_option
+def graph_command(workload: str, out: Path | None, *, as_json: bool) -> None:
+    """Build the DAG of WORKLOAD, describe it, and write it to a file."""
+    from graphs.files import write_graph
+    from lab.arguments import as_workload
+
+    check_target(out)
+    what = as_workload(workload)
+    dag = what.dag()
+    if out is not None:
+        write_graph(dag, out)
+    facts = {
+        "workload": str(what),
+        "vertices": len(dag),
+        "edges": int(dag.predecessors.size),
+        "inputs": int(dag.inputs.size),
+        "outputs": int(dag.outputs.size),
+        "max_in_degree": dag.max_in_degree,
+        "least_memory": dag.least_memory,
+        "fingerprint": dag.fingerprint,
+    }
+    if as_json:
+        say_json(facts | {"file": None if out is None else str(out)})
+        return
+    formula = what.formula()
+    if formula is not None:
+        click.echo(f"{formula}\n")
+    for name, fact in facts.items():
+        shown = f"{fact:,}" if isinstance(fact, int) else fact
+        click.echo(f"{name.replace('_', ' '):14} {shown}")
+    if out is not None:
+        click.echo(f"wrote {out}")

@@ -1,0 +1,145 @@
+"""Commands about one play: play, count, check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lab.cli.group import (
+    bar,
+    check_target,
+    example,
+    json_option,
+    memory_option,
+    rules_option,
+    say_json,
+    strategy_option,
+)
+
+if TYPE_CHECKING:
+    from graphs.registry import Workload
+    from pebble.report import Report
+    from strategies.registry import Strategy
+
+__all__ = ["count_command", "play_command"]
+
+
+@click.command(
+    "play",
+    epilog=example("pebble play attention-backward:n=64,d=16 --strategy flash --memory 256"),
+)
+@click.argument("workload")
+@strategy_option
+@memory_option
+@rules_option
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the moves: .txt to read, .pbl compact.",
+)
+@json_option
+def play_command(
+    workload: str, strategy: str, memory: str, rules: str, trace: Path | None, *, as_json: bool
+) -> None:
+    """Let a strategy pebble WORKLOAD; the referee judges every move and counts.
+
+    WORKLOAD is a text form such as attention-backward:n=64,d=16, or a graph file.
+    """
+    from lab.arguments import as_memory, as_rules, as_strategy, as_workload
+    from lab.playing import check_playable, play
+
+    check_target(trace)
+    what, how, judged_by = as_workload(workload), as_strategy(strategy), as_rules(rules)
+    budget = as_memory(memory, what)
+    check_playable(what, how, budget, judged_by)
+    with bar("moves", _moves(what, how, budget)) as progress:
+        report = play(what, how, budget, judged_by, trace=trace, progress=progress)
+    _say(what, report, as_json=as_json)
+    if trace is not None and not as_json:
+        click.echo(f"\nwrote {trace}")
+
+
+@click.command(
+    "count",
+    epilog=example("pebble count attention-forward:n=1048576,d=64 --strategy flash --memory 98304"),
+)
+@click.argument("workload")
+@strategy_option
+@memory_option
+@click.option(
+    "--formula/--no-formula",
+    default=None,
+    help="Also give the closed form; by default with text, not with --json.",
+)
+@json_option
+def count_command(
+    workload: str, strategy: str, memory: str, *, formula: bool | None, as_json: bool
+) -> None:
+    """Count what `pebble play` would, from the schedule's text alone: exact, at any size.
+
+    No DAG is built. The closed form holds for at least two tiles along every index.
+    """
+    from lab.arguments import as_memory, as_strategy, as_workload
+    from lab.playing import count
+
+    what, how = as_workload(workload), as_strategy(strategy)
+    report = count(what, how, as_memory(memory, what))
+    if as_json:
+        more = {"closed_form": _closed_form(what, how)} if formula else {}
+        say_json(report.to_json() | more)
+        return
+    _say(what, report, as_json=False)
+    if formula is not False and (form := _closed_form(what, how)):
+        click.echo("\nclosed form")
+        click.echo(f"  I/O = {form['io']}")
+        for name, value in form["tiles"].items():
+            click.echo(f"  with {name} = {value}")
+        for regime, term in form["leading"].items():
+            click.echo(f"  leading term {term}   for {regime}")
+        click.echo(f"  exact for {form['domain']}")
+
+
+def _moves(workload: Workload, strategy: Strategy, memory: int) -> int | None:
+    """Return how many moves to expect, where that costs nothing to know."""
+    from strategies.registry import RefusalError
+
+    if workload.formula() is None:
+        return None
+    try:
+        return strategy.count(workload, memory).moves
+    except RefusalError:
+        return None
+
+
+def _say(workload: Workload, report: Report, *, as_json: bool) -> None:
+    if as_json:
+        say_json(report.to_json())
+        return
+    from lab.yardsticks import compulsory
+
+    click.echo(str(report))
+    least = compulsory(workload)
+    if least:
+        ratio = report.io / least
+        click.echo(
+            f"\ninputs + outputs, which every play moves: {least:,} (I/O is {ratio:.3g} times)"
+        )
+
+
+def _closed_form(workload: Workload, strategy: Strategy) -> dict[str, Any] | None:
+    """Return the closed form as texts, or None where the strategy has none."""
+    find = getattr(strategy, "closed_form", None)
+    if find is None or workload.formula() is None or getattr(workload, "sum", "chain") != "chain":
+        return None
+    form = find(workload)
+    return {
+        "io": str(form.io),
+        "loads": str(form.loads),
+        "stores": str(form.stores),
+        "computes": str(form.computes),
+        "tiles": {str(symbol): str(value) for symbol, value in form.tiles.items()},
+        "leading": {regime: str(term) for regime, term in form.leading.items()},
+        "domain": form.domain,
+    }

@@ -1,0 +1,255 @@
+"""The command sweep: a grid of plays, a table, files, a picture."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import click
+
+from lab.cli.group import (
+    FINDING,
+    bar,
+    check_target,
+    example,
+    json_option,
+    rules_option,
+    say_json,
+    say_table,
+)
+
+if TYPE_CHECKING:
+    from lab.analysis import Crossover
+    from lab.results import Results, Row
+    from lab.sweeping import Point
+
+__all__ = ["sweep_command"]
+
+
+@click.command(
+    "sweep",
+    short_help="Play a grid of workloads, strategies and M.",
+    epilog=example(
+        "pebble sweep attention-gradient:n=32,d=8 -s naive,flash,algorithm6 --memory 16:512:x2"
+        " --out rows.csv --plot io.png"
+    ),
+)
+@click.argument("workloads", nargs=-1, required=True, metavar="WORKLOAD...")
+@click.option(
+    "--strategy", "-s", "strategies", required=True, help="A list: naive,flash:rows=8,algorithm6."
+)
+@click.option(
+    "--memory",
+    "-M",
+    required=True,
+    help="A range: 64,128 or 16:8192:x2 or 64:512:+64, also 0.25*d^2:4*d^2:x2.",
+)
+@rules_option
+@click.option(
+    "--method",
+    type=click.Choice(["referee", "tally"]),
+    default="referee",
+    show_default=True,
+    help="Judge every move, or count from the schedules' texts at any size.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the rows: .csv, .json or .parquet."
+)
+@click.option("--plot", type=click.Path(path_type=Path), help="Draw I/O: .png, .pdf or .svg.")
+@click.option("--x", "axis", help="Axis of the picture: M, n or d; by default what varies.")
+@click.option(
+    "--processes",
+    "-j",
+    type=click.IntRange(min=1),
+    help="Number of processes; by default as many as pay off.",
+)
+@json_option
+def sweep_command(
+    workloads: tuple[str, ...],
+    strategies: str,
+    memory: str,
+    rules: str,
+    method: str,
+    out: Path | None,
+    plot: Path | None,
+    axis: str | None,
+    processes: int | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Play every strategy on every WORKLOAD under every M; each point is judged by the referee.
+
+    Integers of a WORKLOAD may be ranges: attention-backward:n=64:1024:x2,d=16. A strategy that
+    needs a larger M, or does not play a workload, leaves a gap.
+    """
+    from lab import pools
+    from lab.analysis import crossovers
+    from lab.results import check_name
+    from lab.sweeping import plan, sweep_points
+
+    for target in (out, plot):
+        check_target(target)
+    if out is not None:
+        check_name(out)
+    if plot is not None:
+        _check_picture(plot)
+    points = plan(workloads, strategies, memory, rules=rules, method=cast("Any", method))
+    x = axis or _axis(points)
+    count = processes if processes is not None else pools.advised(points)
+    with bar("points", len(points)) as progress:
+        results = sweep_points(
+            points, executor=count, progress=lambda done, _total, _row: progress(done)
+        )
+    if out is not None:
+        results.write(out)
+    if plot is not None:
+        _draw(results, x, plot)
+    crossings = crossovers(results, x)
+    written = [str(path) for path in (out, plot) if path is not None]
+    if as_json:
+        rows = [row.to_json() for row in results]
+        found = [asdict(crossing) for crossing in crossings]
+        say_json({"rows": rows, "axis": x, "crossovers": found, "files": written})
+    else:
+        _say(results, crossings, x)
+        for name in written:
+            click.echo(f"wrote {name}")
+    if any(row.status.startswith("failed") for row in results):
+        raise click.exceptions.Exit(FINDING)
+
+
+def _axis(points: list[Point]) -> str:
+    """Return what varies: M within a workload, or else the first size that does."""
+    budgets: dict[str, set[int]] = {}
+    for point in points:
+        budgets.setdefault(str(point.workload), set()).add(point.memory)
+    if max(map(len, budgets.values())) > 1:
+        return "M"
+    sizes = [point.workload.sizes() for point in points]
+    names = [name for name in sizes[0] if all(name in each for each in sizes)]
+    return next((name for name in names if len({each[name] for each in sizes}) > 1), "M")
+
+
+def _check_picture(path: Path) -> None:
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    from pebble.errors import SpecError
+
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix.lower().removeprefix(".") not in kinds:
+        names = ", ".join(f".{kind}" for kind in sorted(kinds))
+        raise SpecError(f"{path}: a picture is written as {names}")
+
+
+def _draw(results: Results, x: str, path: Path) -> None:
+    from lab.plots import sheet
+    from pebble.files import replacing
+
+    picture = sheet(results, x)
+    with replacing(path) as temporary:
+        picture.savefig(temporary, dpi=150)
+
+
+# -- text ---------------------------------------------------------------------------------------
+
+
+def _say(results: Results, crossings: list[Crossover], x: str) -> None:
+    say_table(_table(results))
+    for line in _notes(results):
+        click.echo(line)
+    for crossing in crossings:
+        where = f"{x} = {crossing.x:.4g}"
+        if x == "M":
+            d = next((r.sizes.get("d") for r in results if r.workload == crossing.workload), None)
+            where += f" = {crossing.x / d**2:.2f} d²" if d else ""
+        what = f" on {crossing.workload}" if len(results.workloads) > 1 and x == "M" else ""
+        click.echo(
+            f"crossover{what}: {crossing.before} has the least I/O below {where}, {crossing.after} "
+            f"above (between the measured {x} = {crossing.low} and {crossing.high})"
+        )
+
+
+def _table(results: Results) -> Any:
+    """Return one line per workload and M, one column per strategy."""
+    from rich import box
+    from rich.table import Table
+
+    from lab.analysis import winner
+
+    lines: dict[tuple[str, int], dict[str, Row]] = {}
+    for row in results:
+        lines.setdefault((row.workload, row.memory), {})[row.strategy] = row
+    several, strategies = len(results.workloads) > 1, results.strategies
+    heads = any(row.memory_over_d2 is not None for row in results)
+    names = list(dict.fromkeys(row.bound for row in results if row.bound))
+    table = Table(box=box.SIMPLE_HEAD, title=None if several else results.workloads[0])
+    if several:
+        table.add_column("workload")
+    table.add_column("M", justify="right")
+    if heads:
+        table.add_column("M/d²", justify="right")
+    for strategy in strategies:
+        table.add_column(f"{strategy}\nI/O", justify="right")
+    if names:
+        for strategy in strategies:
+            table.add_column(f"{strategy}\nI/O / Θ", justify="right")
+    table.add_column("least I/O")
+    for (workload, memory), rows in lines.items():
+        cells = [workload] if several else []
+        cells.append(f"{memory:,}")
+        one = next(iter(rows.values()))
+        best = winner(rows.values())
+        if heads:
+            cells.append("" if one.memory_over_d2 is None else f"{one.memory_over_d2:.3g}")
+        cells += [_count(rows.get(strategy), best) for strategy in strategies]
+        if names:
+            cells += [_ratio(rows.get(strategy)) for strategy in strategies]
+        cells.append(best.strategy if best is not None else "–")
+        table.add_row(*cells)
+    return table
+
+
+def _count(row: Row | None, best: Row | None) -> Any:
+    from rich.text import Text
+
+    if row is None or row.io is None:
+        return Text("–", style="dim")
+    least = best is not None and row.io == best.io
+    return Text(f"{row.io:,}", style="bold green" if least else "")
+
+
+def _ratio(row: Row | None) -> Any:
+    from rich.text import Text
+
+    if row is None or row.io_over_bound is None:
+        return Text("–", style="dim")
+    outside = row.in_regime is False
+    return Text(f"({row.io_over_bound:.1f})" if outside else f"{row.io_over_bound:.1f}")
+
+
+def _notes(results: Results) -> list[str]:
+    """Say what the table's signs mean and who counted."""
+    notes = []
+    names = list(dict.fromkeys(row.bound for row in results if row.bound))
+    if names:
+        note = f"Θ: {', '.join(names)}, without a constant"
+        outside = any(row.in_regime is False and row.played for row in results)
+        notes.append(
+            note + ("; in brackets outside the regime it is stated for" if outside else "")
+        )
+    reasons: dict[tuple[str, str], int] = {}
+    for row in results:
+        if not row.played:
+            key = (row.strategy, row.status)
+            reasons[key] = reasons.get(key, 0) + 1
+    for (strategy, status), times in reasons.items():
+        notes.append(f"– {strategy} {status} ({times} point{'' if times == 1 else 's'})")
+    played: dict[Literal["referee", "tally"], int] = {}
+    for row in results.played:
+        method = cast("Literal['referee', 'tally']", row.method)
+        played[method] = played.get(method, 0) + 1
+    words = {"referee": "refereed move by move", "tally": "counted from the schedule's text"}
+    counted = ", ".join(f"{number} {words[method]}" for method, number in played.items())
+    notes.append(f"{len(results)} points: {counted}, rules {results[0].rules}")
+    return notes

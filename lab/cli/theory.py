@@ -1,0 +1,62 @@
+"""The command bound: what is known of the least I/O."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lab.cli.group import example, json_option, rules_option, say_json
+
+if TYPE_CHECKING:
+    from graphs.registry import Workload
+
+__all__ = ["bound_command"]
+
+
+@click.command(
+    "bound",
+    short_help="Print what is known of the least I/O of a workload.",
+    epilog=example("pebble bound attention-gradient:n=128,d=32 --memory 256"),
+)
+@click.argument("workload")
+@click.option("--memory", "-M", help="M: a number, or a formula such as 0.25*d^2.")
+@rules_option
+@json_option
+def bound_command(workload: str, memory: str | None, rules: str, *, as_json: bool) -> None:
+    """Print the bounds on the I/O of WORKLOAD that hold under the rules.
+
+    Without --memory the formulas alone. A value is printed only where the statement holds; a Θ has
+    no constant, so that its value is an order of growth and no number of moves.
+    """
+    from lab.arguments import as_memory, as_rules, as_workload
+    from lab.yardsticks import bounds_of, values_at
+
+    what, judged_by = as_workload(workload), as_rules(rules)
+    budget = None if memory is None else as_memory(memory, what)
+    known = bounds_of(what, judged_by)
+    sizes = what.sizes()
+    shown = [bound.to_json(**values_at(bound, sizes, budget)) for bound in known]
+    if as_json:
+        say_json({"workload": str(what), "memory": budget, "rules": rules, "bounds": shown})
+        return
+    _say(what, budget, shown, str(judged_by))
+
+
+def _say(workload: Workload, memory: int | None, shown: list[dict[str, Any]], rules: str) -> None:
+    budget = "" if memory is None else f", M={memory}"
+    click.echo(f"{workload}{budget}, rules {rules}")
+    if not shown:
+        click.echo(
+            f"no bound on this workload is known here under the rules {rules}; try --rules hk"
+        )
+    signs = {"theta": "order", "lower": "at least", "upper": "at most", "exact": "exactly"}
+    for bound in shown:
+        whose = f", I/O of {bound['algorithm']}" if bound["algorithm"] else ""
+        click.echo(f"\n{bound['name']}{whose}")
+        value = "" if bound["value"] is None else f"  =  {bound['value']:,.10g}"
+        click.echo(f"  {signs[bound['kind']]} {bound['expression']}{value}")
+        if bound["condition"] != "True":
+            verdict = {True: "", False: ": not so here", None: ""}[bound["holds"]]
+            click.echo(f"  where {bound['condition']}{verdict}")
+        click.echo(f"  {bound['reference']}; rules {bound['rules']}")
