@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from strategies import attention_backward, attention_forward, attention_gradient
 from strategies.phases import Choice, Phase, Tile, TileStrategy
@@ -72,9 +73,8 @@ class Flash(TileStrategy):
                 "with form=as24 the normalised f is formed before f h, which takes a sweep of its "
                 "own: algorithm6 plays it"
             )
-        if self.sizes == "paper" and workload.name != "attention-forward":
-            if workload.name in self.plays:
-                return "Dao22's printed sizes never fit backward loops (K, V, dK, dV alone fill M)"
+        if self.sizes == "paper" and workload.name in self.plays[1:]:
+            return "Dao22's printed sizes never fit backward loops (K, V, dK, dV alone fill M)"
         return super().refusal(workload)
 
     def paper_sizes(self, workload: Workload, memory: Any) -> dict[str, Any] | None:
@@ -89,6 +89,11 @@ class Flash(TileStrategy):
         if isinstance(memory, int):
             return {"columns": min(columns, n), "rows": min(columns, d, n)}
         return {"columns": np.minimum(columns, n), "rows": np.minimum(columns, min(d, n))}
+
+    def paper_steps(self, workload: Workload) -> npt.NDArray[np.int64]:
+        """Return every M at which ceil(M / 4d) steps up to another number of columns."""
+        n, d = workload.sizes()["n"], workload.sizes()["d"]
+        return 4 * d * np.arange(n, dtype=np.int64) + 1
 
     def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
         """Return the phases."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from graphs.layout import Layout
 from pebble.errors import BudgetError
 from pebble.report import Report, Traffic
+from pebble.rules import HK
 from strategies.registry import RefusalError, Strategy
 from strategies.schedule import Schedule
 from strategies.scribe import scribe
@@ -174,6 +175,10 @@ class TileStrategy(Strategy):
         """Return the literature's printed sizes at M, or None when sizes are to be fitted."""
         return None
 
+    def paper_steps(self, workload: Workload) -> npt.NDArray[np.int64]:
+        """Return 1 and every greater M at which the printed sizes change."""
+        raise NotImplementedError
+
     def refusal(self, workload: Workload) -> str | None:
         """Return why the strategy cannot play a workload, or None."""
         if workload.name not in self.plays:
@@ -242,7 +247,7 @@ class TileStrategy(Strategy):
             workload=str(workload),
             strategy=str(self),
             memory=memory,
-            rules="hk",
+            rules=HK,
             loads=counts.loads,
             stores=counts.stores,
             computes=counts.computes,
@@ -292,24 +297,18 @@ class TileStrategy(Strategy):
         return schedule
 
     def _least_paper(self, workload: Workload) -> int:
-        """Scan M upwards for the first at which the printed sizes fit, a batch at a time."""
+        """Return the M from which on the printed sizes always fit; they grow with M in steps."""
         formula = workload.formula()
         assert formula is not None
-        low, step = 1, 1 << 12
-        # Once a single tile covers everything, more memory changes nothing.
-        while True:
-            memories = np.arange(low, low + step, dtype=np.int64)
-            sizes = self.paper_sizes(workload, memories)
-            assert sizes is not None
-            peak = np.zeros(step, np.int64)
-            for (phase,) in self._phases(workload):
-                named = {tile.name: sizes[tile.name] for tile in phase.free()}
-                peak = np.maximum(peak, phase.counts(formula, named).peak)
-            fits = np.flatnonzero(peak <= memories)
-            if fits.size:
-                return int(memories[fits[0]])
-            low += step
-            step = min(2 * step, 1 << 20)
+        starts = self.paper_steps(workload)
+        sizes = self.paper_sizes(workload, starts)
+        assert sizes is not None
+        peak = np.zeros(starts.size, np.int64)
+        for (phase,) in self._phases(workload):
+            named = {tile.name: sizes[tile.name] for tile in phase.free()}
+            peak = np.maximum(peak, phase.counts(formula, named).peak)
+        ends = np.append(starts[1:], np.iinfo(np.int64).max)
+        return int(np.where(peak > starts, np.minimum(peak, ends), 1).max())
 
 
 @lru_cache(maxsize=512)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from strategies import attention_backward, attention_forward, attention_gradient
 from strategies.phases import Choice, Phase, Tile, TileStrategy
@@ -42,11 +44,16 @@ class SquareTiles(TileStrategy):
             return None
         extents = workload.sizes().values()
         if isinstance(memory, int):
-            return {"tile": max(1, min(int((memory / 4) ** 0.5), max(extents)))}
+            return {"tile": max(1, min(isqrt(memory // 4), max(extents)))}
         if isinstance(memory, np.ndarray):
             root = np.sqrt(memory / 4).astype(np.int64)
             return {"tile": np.clip(root, 1, max(extents))}
         return {"tile": (memory / 4) ** 0.5}
+
+    def paper_steps(self, workload: Workload) -> npt.NDArray[np.int64]:
+        """Return every M at which floor(sqrt(M / 4)) steps up."""
+        sizes = np.arange(1, max(workload.sizes().values()) + 1, dtype=np.int64)
+        return np.where(sizes == 1, 1, 4 * sizes**2)
 
     def _tiles(self, name: str, text: Callable[..., None], formula: Formula) -> Choice:
         extents = dict.fromkeys(i.size for a in formula.arrays.values() for i in a.indices)
