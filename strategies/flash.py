@@ -49,7 +49,7 @@ class Flash(TileStrategy):
     >>> from graphs.registry import workload
     >>> w = workload("attention-forward:n=1048576,d=64")
     >>> Flash().count(w, memory=98304).io
-    34561064960
+    278552117248
     """
 
     name: ClassVar[str] = "flash"

@@ -218,7 +218,7 @@ class Schedule:
     >>> text(s)
     >>> counts = tally(s)
     >>> counts.loads, counts.stores, counts.computes, counts.peak
-    (75, 20, 100, 8)
+    (75, 20, 100, 9)
     """
 
     def __init__(

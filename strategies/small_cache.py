@@ -107,7 +107,7 @@ class Algorithm6(SquareTiles):
     >>> from graphs.registry import workload
     >>> w = workload("attention-gradient:n=128,d=32")
     >>> Algorithm6().count(w, memory=64).io
-    2007936
+    1361280
     """
 
     name: ClassVar[str] = "algorithm6"
