@@ -1,7 +1,7 @@
 """Attention: the forward pass, the backward pass, and the gradient of its loss.
 
-n is the sequence length, d the head dimension; Q, K, V are n x d. No maximum is subtracted before
-the exponential, as in SY24.
+n is the sequence length, d the head dimension; Q, K, V are n x d. Unless ``softmax=safe`` is asked
+for, no maximum is subtracted before the exponential, as in SY24.
 """
 
 from __future__ import annotations
@@ -13,23 +13,67 @@ from graphs.expressions import exp
 from graphs.registry import WORKLOADS, FormulaWorkload
 
 if TYPE_CHECKING:
-    from graphs.expressions import Formula
+    from graphs.expressions import Array, Formula, Index
 
-__all__ = ["AttentionBackward", "AttentionForward", "AttentionGradient"]
+__all__ = ["AttentionBackward", "AttentionForward", "AttentionGradient", "AttentionTraining"]
+
+
+def _scores(g: Formula, sizes: dict[str, Any]) -> tuple[Array, tuple[Index, Index, Index]]:
+    """Write S = Q K^T; return it with the indices i, j, k."""
+    i, j, k = g.index("i", sizes["n"]), g.index("j", sizes["n"]), g.index("k", sizes["d"])
+    Q, K = g.input("Q", i, k), g.input("K", j, k)
+    return g.sum("S", k, Q[i, k] * K[j, k]), (i, j, k)
+
+
+def _forward(g: Formula, sizes: dict[str, Any], softmax: str) -> Array:
+    """Write the forward pass, and return O."""
+    S, (i, j, k) = _scores(g, sizes)
+    V = g.input("V", j, k)
+    if softmax == "safe":
+        m = g.maximum("m", j, S[i, j])
+        Z = g.map("Sm", S[i, j] - m[i])
+        A = g.map("A", exp(Z[i, j]))
+    else:
+        A = g.map("A", exp(S[i, j]))
+    l = g.sum("l", j, A[i, j])
+    if softmax == "early":
+        P = g.map("P", A[i, j] / l[i])
+        return g.sum("O", j, P[i, j] * V[j, k])
+    U = g.sum("U", j, A[i, j] * V[j, k])
+    return g.map("O", U[i, k] / l[i])
+
+
+def _backward(g: Formula, O: Array, l: Array) -> None:
+    """Write the backward pass behind A and l, with dO given."""
+    Q, K, V, A = g["Q"], g["K"], g["V"], g["A"]
+    (i, j), k = A.indices, V.indices[1]
+    dO = g.input("dO", i, k)
+    P = g.map("P", A[i, j] / l[i])
+    dP = g.sum("dP", k, dO[i, k] * V[j, k])
+    D = g.sum("D", k, dO[i, k] * O[i, k])
+    Z = g.map("Z", dP[i, j] - D[i])
+    dS = g.map("dS", P[i, j] * Z[i, j])
+    dV = g.sum("dV", i, P[i, j] * dO[i, k])
+    dQ = g.sum("dQ", j, dS[i, j] * K[j, k])
+    dK = g.sum("dK", i, dS[i, j] * Q[i, k])
+    g.output(dQ, dK, dV)
 
 
 @WORKLOADS.register
 @dataclass(frozen=True)
 class AttentionForward(FormulaWorkload):
-    """O = softmax(Q K^T) V, normalised after the product with V.
+    """O = softmax(Q K^T) V.
+
+    ``softmax=late`` normalises after the product with V, ``early`` before it (P = A / l, as
+    Dao22's standard algorithm), and ``safe`` subtracts the row maximum m_i before the exponential.
 
     Examples
     --------
     >>> print(AttentionForward(n=4, d=2).formula())
     Q[i,k] given
     K[j,k] given
-    V[j,k] given
     S[i,j] = sum_k Q[i,k] * K[j,k]
+    V[j,k] given
     A[i,j] = exp(S[i,j])
     l[i] = sum_j A[i,j]
     U[i,k] = sum_j A[i,j] * V[j,k]
@@ -44,18 +88,12 @@ class AttentionForward(FormulaWorkload):
 
     n: int
     d: int
+    softmax: Literal["late", "early", "safe"] = "late"
     sum: Literal["chain", "tree"] = "chain"
 
     def define(self, g: Formula, **sizes: Any) -> None:
         """Write the formula."""
-        i, j, k = g.index("i", sizes["n"]), g.index("j", sizes["n"]), g.index("k", sizes["d"])
-        Q, K, V = g.input("Q", i, k), g.input("K", j, k), g.input("V", j, k)
-        S = g.sum("S", k, Q[i, k] * K[j, k])
-        A = g.map("A", exp(S[i, j]))
-        l = g.sum("l", j, A[i, j])
-        U = g.sum("U", j, A[i, j] * V[j, k])
-        O = g.map("O", U[i, k] / l[i])
-        g.output(O)
+        g.output(_forward(g, sizes, self.softmax))
 
 
 @WORKLOADS.register
@@ -68,9 +106,8 @@ class AttentionBackward(FormulaWorkload):
     >>> print(AttentionBackward(n=4, d=2).formula())  # doctest: +ELLIPSIS
     Q[i,k] given
     ...
-    l[i] given
-    S[i,j] = sum_k Q[i,k] * K[j,k]
     A[i,j] = exp(S[i,j])
+    dO[i,k] given
     P[i,j] = A[i,j] / l[i]
     dP[i,j] = sum_k dO[i,k] * V[j,k]
     D[i] = sum_k dO[i,k] * O[i,k]
@@ -93,20 +130,40 @@ class AttentionBackward(FormulaWorkload):
 
     def define(self, g: Formula, **sizes: Any) -> None:
         """Write the formula."""
-        i, j, k = g.index("i", sizes["n"]), g.index("j", sizes["n"]), g.index("k", sizes["d"])
-        Q, K, V = g.input("Q", i, k), g.input("K", j, k), g.input("V", j, k)
-        O, dO, l = g.input("O", i, k), g.input("dO", i, k), g.input("l", i)
-        S = g.sum("S", k, Q[i, k] * K[j, k])
-        A = g.map("A", exp(S[i, j]))
-        P = g.map("P", A[i, j] / l[i])
-        dP = g.sum("dP", k, dO[i, k] * V[j, k])
-        D = g.sum("D", k, dO[i, k] * O[i, k])
-        Z = g.map("Z", dP[i, j] - D[i])
-        dS = g.map("dS", P[i, j] * Z[i, j])
-        dV = g.sum("dV", i, P[i, j] * dO[i, k])
-        dQ = g.sum("dQ", j, dS[i, j] * K[j, k])
-        dK = g.sum("dK", i, dS[i, j] * Q[i, k])
-        g.output(dQ, dK, dV)
+        S, (i, j, k) = _scores(g, sizes)
+        g.input("V", j, k)
+        O, l = g.input("O", i, k), g.input("l", i)
+        g.map("A", exp(S[i, j]))
+        _backward(g, O, l)
+
+
+@WORKLOADS.register
+@dataclass(frozen=True)
+class AttentionTraining(FormulaWorkload):
+    """Forward and backward pass in one DAG: O, dQ, dK, dV from Q, K, V and dO.
+
+    Here storing P against recomputing it is a real choice.
+
+    Examples
+    --------
+    >>> AttentionTraining(n=4, d=2).dag()
+    <Dag attention-training:n=4,d=2: 448 vertices, 816 edges, 32 inputs, 32 outputs>
+    """
+
+    name: ClassVar[str] = "attention-training"
+    aliases: ClassVar[tuple[str, ...]] = ("training",)
+    summary: ClassVar[str] = "O, dQ, dK, dV from Q, K, V, dO (n x d): both passes in one DAG"
+    reference: ClassVar[str] = "Dao22 (arXiv 2205.14135), sections 2 and 3"
+
+    n: int
+    d: int
+    sum: Literal["chain", "tree"] = "chain"
+
+    def define(self, g: Formula, **sizes: Any) -> None:
+        """Write the formula."""
+        O = _forward(g, sizes, "late")
+        _backward(g, O, g["l"])
+        g.output(O, *g.outputs)
 
 
 @WORKLOADS.register

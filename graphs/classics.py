@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from graphs.blocked import fft_order, grid_order, pyramid_order
 from graphs.memory import check_fits
 from graphs.registry import WORKLOADS, Workload
-from pebble.dag import Dag
+from pebble.dag import Dag, Vertices
 from pebble.errors import SpecError
 from pebble.operations import APPLY, INPUT
 from pebble.tensor import contiguous
@@ -69,6 +70,10 @@ class Pyramid(Workload):
     reference: ClassVar[str] = "Cook 1974; HK81"
 
     h: int
+
+    def blocked_order(self, memory: int) -> Vertices:
+        """Return the order by strips of rows, walked along diagonals."""
+        return pyramid_order(self.h, memory)
 
     def dag(self) -> Dag:
         """Build the DAG."""
@@ -130,6 +135,10 @@ class Fft(Workload):
         if self.n < 2 or self.n & (self.n - 1):
             raise SpecError(f"fft: n must be a power of two from 2 on, got {self.n}")
 
+    def blocked_order(self, memory: int) -> Vertices:
+        """Return the order by sub-butterflies that fit."""
+        return fft_order(self.n, memory)
+
     def dag(self) -> Dag:
         """Build the DAG."""
         stages = range(self.n.bit_length())
@@ -158,6 +167,10 @@ class Grid(Workload):
 
     rows: int
     columns: int
+
+    def blocked_order(self, memory: int) -> Vertices:
+        """Return the order by strips of rows or columns."""
+        return grid_order(self.rows, self.columns, memory)
 
     def dag(self) -> Dag:
         """Build the DAG."""

@@ -9,6 +9,7 @@ from graphs.registry import WORKLOADS, FormulaWorkload
 
 if TYPE_CHECKING:
     from graphs.expressions import Formula
+    from pebble.dag import Vertices
 
 __all__ = ["Bilinear", "MatrixProduct"]
 
@@ -40,6 +41,16 @@ class MatrixProduct(FormulaWorkload):
         A, B = g.input("A", i, l), g.input("B", l, j)
         C = g.sum("C", l, A[i, l] * B[l, j])
         g.output(C)
+
+    def blocked_order(self, memory: int) -> Vertices | None:
+        """Return the order by square tiles of running sums; None for summation trees."""
+        if self.sum != "chain":
+            return None
+        from graphs.blocked import product_order
+        from graphs.layout import Layout
+
+        tensors = Layout.of(self.formula()).tensors
+        return product_order(self.m, self.n, self.k, tensors, memory)
 
 
 @WORKLOADS.register

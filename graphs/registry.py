@@ -12,7 +12,7 @@ from pebble.spec import Registry, Spec
 
 if TYPE_CHECKING:
     from graphs.expressions import Formula, Size
-    from pebble.dag import Dag
+    from pebble.dag import Dag, Vertices
 
 __all__ = ["WORKLOADS", "FormulaWorkload", "GivenDag", "Workload", "workload", "workloads"]
 
@@ -41,6 +41,14 @@ class Workload(Spec):
 
     def formula(self, **sizes: Size) -> Formula | None:  # noqa: ARG002
         """Return the tensor expressions behind the DAG, or None where there are none."""
+        return None
+
+    def blocked_order(self, memory: int) -> Vertices | None:  # noqa: ARG002
+        """Return an order of computation in blocks that fit into M, or None if none is known.
+
+        The order lists every vertex that is no input, once and after its operands; strategies for
+        any DAG play it as ``order=recursive``.
+        """
         return None
 
     def sizes(self) -> dict[str, int]:
