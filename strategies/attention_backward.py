@@ -30,7 +30,7 @@ def flash(s: Schedule, rows: Size, columns: Size) -> None:
     As printed, O streams in every round and D_i is computed anew.
     """
     Q, K, V, dO, l = s.arrays("Q", "K", "V", "dO", "l")
-    S, A, P, dP, D, Z, dS = s.arrays("S", "A", "P", "dP", "D", "Z", "dS")
+    A, P, dP, D, Z, dS = s.arrays("A", "P", "dP", "D", "Z", "dS")
     dQ, dK, dV = s.arrays("dQ", "dK", "dV")
     n, _ = Q.size
     for J in s.blocks(n, columns):
@@ -43,7 +43,7 @@ def flash(s: Schedule, rows: Size, columns: Size) -> None:
                 s.load(dQ[I, :].before(J))
             for i in s.each(I):
                 for j in s.each(J):
-                    score(s, S, A, i, j)
+                    score(s, i, j)
                     s.compute(P[i, j])
                     s.free(A[i, j])
                     s.accumulate(dV[j, :], i)

@@ -1,4 +1,8 @@
-"""Schedule texts for attention's forward pass."""
+"""Schedule texts that make O: attention's forward pass, and the first pass of its gradient.
+
+In the gradient T = A1 X, A2 and h = A3 Y stand in the places of Q, K and V, and a finished row of
+O goes on to c = O - E and r_i = <c_i, O_i>.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,38 @@ if TYPE_CHECKING:
     from graphs.expressions import Size
     from strategies.schedule import Named, Range, Schedule
 
-__all__ = ["flash", "normalise", "normalise_tile", "scores_by_tiles", "softmax_rows"]
-__all__ += ["values_by_tiles"]
+__all__ = [
+    "finish_rows",
+    "flash",
+    "flash2",
+    "key_rows",
+    "normalise",
+    "normalise_tile",
+    "q_outer",
+    "residual",
+    "roles",
+    "score",
+    "scores_by_tiles",
+    "softmax_rows",
+    "values_by_tiles",
+]
 
 
-def score(s: Schedule, S: Named, A: Named, i: Range, j: Range) -> None:
+def roles(s: Schedule) -> tuple[Named, ...]:
+    """Return the arrays in the places of Q, K and V."""
+    names = ("T", "A2", "h") if "T" in s.formula.arrays else ("Q", "K", "V")
+    return s.arrays(*names)
+
+
+def score(s: Schedule, i: Range, j: Range) -> None:
     """Make A[i,j] = exp(S[i,j]) from the rows of its two factors."""
+    S, A = s.arrays("S", "A")
     s.accumulate(S[i, j])
     s.compute(A[i, j])
     s.free(S[i, j])
+
+
+# -- what becomes of finished rows of U ----------------------------------------------------------
 
 
 def normalise(s: Schedule, I: Range, K: Range | Size) -> None:
@@ -39,14 +66,55 @@ def normalise_tile(s: Schedule, I: Range, K: Range) -> None:
     s.free(l[I])
 
 
+def residual(s: Schedule) -> Named:
+    """Return c = O - E; with ``given=dO`` it is an input, dO itself."""
+    return s.arrays("c" if "c" in s.formula.arrays else "dO")[0]
+
+
+def _finish_gradient_row(s: Schedule, i: Range) -> None:
+    """Turn the finished sums U_i into c_i, stored where it is made, and r_i = <c_i, O_i>."""
+    U, O, r = s.arrays("U", "O", "r")
+    c = residual(s)
+    for m in s.each(U.size[1]):
+        s.compute(O[i, m])
+        s.free(U[i, m])
+        if c.array.is_input:
+            s.load(c[i, m])
+        else:
+            (E,) = s.arrays("E")
+            s.load(E[i, m])
+            s.compute(c[i, m])
+            s.free(E[i, m])
+            s.store(c[i, m])
+        s.accumulate(r[i], m, release=(c[i, m], O[i, m]))
+    put(s, r[i])
+
+
+def finish_rows(s: Schedule, I: Range) -> None:
+    """Dispose of finished rows of U and l; l is stored where a backward pass will want it."""
+    U, l = s.arrays("U", "l")
+    if "r" in s.formula.arrays:
+        for i in s.each(I):
+            _finish_gradient_row(s, i)
+    else:
+        normalise(s, I, U.size[1])
+    if "P" in s.formula.arrays or "f" in s.formula.arrays:
+        s.store(l[I])
+    s.free(l[I])
+
+
+# -- key blocks outside --------------------------------------------------------------------------
+
+
 def flash(s: Schedule, rows: Size, columns: Size) -> None:
     """FlashAttention forward, Dao22 Algorithm 1: K and V blocks outside, row blocks inside.
 
     O is normalised in the last round only: until then the running sums U and l are what is read
     and written, which moves as many scalars as Algorithm 1's rescaled O does.
     """
-    Q, K, V, S, A, l, U = s.arrays("Q", "K", "V", "S", "A", "l", "U")
-    n, d = Q.size
+    Q, K, V = roles(s)
+    U, l = s.arrays("U", "l")
+    n, _ = Q.size
     for J in s.blocks(n, columns):
         s.load(K[J, :], V[J, :])
         for I in s.blocks(n, rows):
@@ -55,32 +123,122 @@ def flash(s: Schedule, rows: Size, columns: Size) -> None:
                 s.load(U[I, :].before(J), l[I].before(J))
             for i in s.each(I):
                 for j in s.each(J):
-                    score(s, S, A, i, j)
+                    score(s, i, j)
                     s.accumulate(U[i, :], j)
                     s.accumulate(l[i], j)
             s.free(Q[I, :])
             if J.last:
-                normalise(s, I, d)
-                s.free(l[I])
+                finish_rows(s, I)
             else:
                 put(s, U[I, :].after(J), l[I].after(J))
         s.free(K[J, :], V[J, :])
 
 
+# -- query blocks outside ------------------------------------------------------------------------
+
+
+def flash2(s: Schedule, rows: Size, columns: Size) -> None:
+    """FlashAttention-2 forward (Dao23): Q blocks outside, K and V blocks stream past."""
+    Q, K, V = roles(s)
+    U, l = s.arrays("U", "l")
+    n, _ = Q.size
+    for I in s.blocks(n, rows):
+        s.load(Q[I, :])
+        for J in s.blocks(n, columns):
+            s.load(K[J, :], V[J, :])
+            for i in s.each(I):
+                for j in s.each(J):
+                    score(s, i, j)
+                    s.accumulate(U[i, :], j)
+                    s.accumulate(l[i], j)
+            s.free(K[J, :], V[J, :])
+        s.free(Q[I, :])
+        finish_rows(s, I)
+
+
+def key_rows(s: Schedule, rows: Size) -> None:
+    """AttenIO forward (AIO26): Q blocks outside, one row of K, then one row of V at a time."""
+    Q, K, V = roles(s)
+    U, l = s.arrays("U", "l")
+    n, _ = Q.size
+    for I in s.blocks(n, rows):
+        s.load(Q[I, :])
+        for j in s.each(n):
+            s.load(K[j, :])
+            for i in s.each(I):
+                score(s, i, j)
+            s.free(K[j, :])
+            s.load(V[j, :])
+            for i in s.each(I):
+                s.accumulate(U[i, :], j)
+                s.accumulate(l[i], j)
+            s.free(V[j, :])
+        s.free(Q[I, :])
+        finish_rows(s, I)
+
+
+def q_outer(s: Schedule, rows: Size) -> None:
+    """Q blocks outside, K and V stream scalar by scalar: a (2 d + 2) + 3 red pebbles."""
+    Q, _, V = roles(s)
+    U, l = s.arrays("U", "l")
+    n, d = V.size
+    for I in s.blocks(n, rows):
+        s.load(Q[I, :])
+        for j in s.each(n):
+            stream_scores(s, I, j)
+            for i in s.each(I):
+                _exponential(s, i, j)
+            for k in s.each(d):
+                s.load(V[j, k])
+                for i in s.each(I):
+                    s.accumulate(U[i, k], j)
+                s.free(V[j, k])
+            for i in s.each(I):
+                s.accumulate(l[i], j)
+        s.free(Q[I, :])
+        finish_rows(s, I)
+
+
+def stream_scores(s: Schedule, I: Range, j: Range) -> None:
+    """Make S[I, j] with the rows of I red, while the row K_j streams past."""
+    Q, K, _ = roles(s)
+    (S,) = s.arrays("S")
+    for k in s.each(Q.size[1]):
+        s.load(K[j, k])
+        for i in s.each(I):
+            s.accumulate(S[i, j], k)
+        s.free(K[j, k])
+
+
+def _exponential(s: Schedule, i: Range, j: Range) -> None:
+    S, A = s.arrays("S", "A")
+    s.compute(A[i, j])
+    s.free(S[i, j])
+
+
+# -- scores stored -------------------------------------------------------------------------------
+
+
 def scores_by_tiles(s: Schedule, tile: Size) -> None:
     """A = exp(S) by square tiles, written once, with the row sums l (SY24, Algorithm 1)."""
-    S, A, l = s.arrays("S", "A", "l")
+    S, l = s.arrays("S", "l")
     n, _ = S.size
     for I in s.blocks(n, tile):
         for J in s.blocks(n, tile):
             multiply(s, S, I, J, tile)
-            for i in s.each(I):
-                for j in s.each(J):
-                    s.compute(A[i, j])
-                    s.free(S[i, j])
-                    s.store(A[i, j])
-                    s.accumulate(l[i], j)
+            store_exponentials(s, I, J)
         put(s, l[I])
+
+
+def store_exponentials(s: Schedule, I: Range, J: Range) -> None:
+    """Turn S[I, J] into stored A[I, J], and add A to the row sums l, which stay red."""
+    S, A, l = s.arrays("S", "A", "l")
+    for i in s.each(I):
+        for j in s.each(J):
+            s.compute(A[i, j])
+            s.free(S[i, j])
+            s.store(A[i, j])
+            s.accumulate(l[i], j)
 
 
 def values_by_tiles(s: Schedule, tile: Size) -> None:
@@ -97,13 +255,10 @@ def values_by_tiles(s: Schedule, tile: Size) -> None:
 
 def softmax_rows(s: Schedule) -> None:
     """A = exp(S) and its row sums, entry by entry: S is read, A and l are written."""
-    S, A, l = s.arrays("S", "A", "l")
+    S, l = s.arrays("S", "l")
     n, _ = S.size
     for i in s.each(n):
         for j in s.each(n):
             s.load(S[i, j])
-            s.compute(A[i, j])
-            s.free(S[i, j])
-            s.store(A[i, j])
-            s.accumulate(l[i], j)
+            store_exponentials(s, i, j)
         put(s, l[i])

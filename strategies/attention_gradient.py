@@ -4,79 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from strategies.attention_forward import score
+from strategies.attention_forward import residual, score
 from strategies.operators import multiply, put
 
 if TYPE_CHECKING:
     from graphs.expressions import Size
-    from strategies.schedule import Named, Range, Schedule
+    from strategies.schedule import Range, Schedule
 
 __all__ = [
     "output_by_tiles",
-    "output_sweep",
     "p_rows",
     "p_rows_as24",
     "p_sweep",
     "quotients",
-    "residual",
     "residuals",
     "row_terms",
 ]
 
 
-def residual(s: Schedule) -> Named:
-    """Return c = O - E; with ``given=dO`` it is an input, dO itself."""
-    return s.arrays("c" if "c" in s.formula.arrays else "dO")[0]
-
-
-def _finish_row(s: Schedule, i: Range) -> None:
-    """Turn the finished sums U_i into c_i and r_i = <c_i, O_i>; store c_i where it is made."""
-    U, O, r = s.arrays("U", "O", "r")
-    c = residual(s)
-    for m in s.each(U.size[1]):
-        s.compute(O[i, m])
-        s.free(U[i, m])
-        if c.array.is_input:
-            s.load(c[i, m])
-        else:
-            (E,) = s.arrays("E")
-            s.load(E[i, m])
-            s.compute(c[i, m])
-            s.free(E[i, m])
-            s.store(c[i, m])
-        s.accumulate(r[i], m, release=(c[i, m], O[i, m]))
-    put(s, r[i])
-
-
-def output_sweep(s: Schedule, rows: Size, columns: Size) -> None:
-    """O by FlashAttention's forward loops, T in the place of Q; c, l and r are stored per row."""
-    T, A2, h, S, A, l, U = s.arrays("T", "A2", "h", "S", "A", "l", "U")
-    n, _ = T.size
-    for J in s.blocks(n, columns):
-        s.load(A2[J, :], h[J, :])
-        for I in s.blocks(n, rows):
-            s.load(T[I, :])
-            if not J.first:
-                s.load(U[I, :].before(J), l[I].before(J))
-            for i in s.each(I):
-                for j in s.each(J):
-                    score(s, S, A, i, j)
-                    s.accumulate(U[i, :], j)
-                    s.accumulate(l[i], j)
-            s.free(T[I, :])
-            if J.last:
-                for i in s.each(I):
-                    _finish_row(s, i)
-                put(s, l[I])
-            else:
-                put(s, U[I, :].after(J), l[I].after(J))
-        s.free(A2[J, :], h[J, :])
-
-
 def p_sweep(s: Schedule, rows: Size, columns: Size) -> None:
     """G = p A2 by FlashAttention's backward loops; S, A, q and p are recomputed, never stored."""
     T, A2, h, l, r = s.arrays("T", "A2", "h", "l", "r")
-    S, A, f, q, t, p, G = s.arrays("S", "A", "f", "q", "s", "p", "G")
+    A, f, q, t, p, G = s.arrays("A", "f", "q", "s", "p", "G")
     c = residual(s)
     n, _ = T.size
     for J in s.blocks(n, columns):
@@ -87,7 +36,7 @@ def p_sweep(s: Schedule, rows: Size, columns: Size) -> None:
                 s.load(G[I, :].before(J))
             for i in s.each(I):
                 for j in s.each(J):
-                    score(s, S, A, i, j)
+                    score(s, i, j)
                     s.compute(f[i, j])
                     s.free(A[i, j])
                     s.accumulate(q[i, j])

@@ -104,7 +104,7 @@ class Flash(TileStrategy):
         return [
             streaming_product(formula["T"]),
             streaming_product(formula["h"]),
-            (self._sweep("O sweep", attention_gradient.output_sweep, formula),),
+            (self._sweep("O sweep", attention_forward.flash, formula),),
             (self._sweep("p sweep", attention_gradient.p_sweep, formula),),
             streaming_product(formula["dX"]),
         ]

@@ -233,6 +233,7 @@ class TileStrategy(Strategy):
 
     def moves(self, workload: Workload, memory: int, dag: Dag | None = None) -> Iterator[Moves]:  # noqa: ARG002
         """Yield the moves; the DAG itself is not needed, only where its tensors lie."""
+        self.require(workload, memory)
         formula = workload.formula()
         assert formula is not None
         schedule = self._write(workload, memory, Schedule(formula, Layout.of(formula)))
@@ -240,6 +241,7 @@ class TileStrategy(Strategy):
 
     def count(self, workload: Workload, memory: int) -> Report:
         """Return exact counts by the tally, at any scale, without a DAG."""
+        self.require(workload, memory)
         formula = workload.formula()
         assert formula is not None
         counts = tally(self._write(workload, memory, Schedule(formula)))
@@ -291,7 +293,6 @@ class TileStrategy(Strategy):
         return self.phases(workload, formula)
 
     def _write(self, workload: Workload, memory: int, schedule: Schedule) -> Schedule:
-        self.require(workload, memory)
         for phase, sizes in self.fitted(workload, memory):
             phase.text(schedule, **phase.fixed, **sizes)
         return schedule
