@@ -118,8 +118,8 @@ class _Candidates:
         self.whole = int(np.prod([len(v) for v in self.values])) <= GRID
         grid = np.meshgrid(*self.values, indexing="ij") if self.whole and self.tiles else []
         self.table = self._table([g.ravel() for g in grid]) if self.whole else None
-        least = [np.ones(1, np.int64) for _ in self.tiles]
-        self.least = int(self._table(least)[1].min())
+        least = self.table or self._table([np.ones(1, np.int64) for _ in self.tiles])
+        self.least = int(least[1].min())
 
     def _table(self, sizes: list[Any]) -> tuple[list[Any], Any, Any, Any]:
         """Return sizes, peaks, I/O and computes as arrays."""
@@ -163,9 +163,15 @@ class TileStrategy(Strategy):
     Subclasses give `phases`; everything else follows: the moves, the counts at any size without a
     DAG, the least M, the closed form. Tile sizes are fitted: the least I/O among those whose peak
     is at most M, ties to fewer computes. Sizes given as parameters are kept.
+
+    Attributes
+    ----------
+    plays, softmax : tuple of str
+        Names of the workloads that are played, and with which softmax.
     """
 
     plays: ClassVar[tuple[str, ...]] = ()
+    softmax: ClassVar[tuple[str, ...]] = ("late",)
 
     def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
         """Return the phases, each a choice of one or more texts that make the same."""
@@ -185,6 +191,8 @@ class TileStrategy(Strategy):
             return f"it plays {', '.join(self.plays)}"
         if getattr(workload, "sum", "chain") != "chain":
             return "tile schedules add terms one by one: take sum=chain (naive plays sum=tree)"
+        if getattr(workload, "softmax", "late") not in self.softmax:
+            return f"it plays softmax={' and softmax='.join(self.softmax)}"
         return None
 
     def least_memory(self, workload: Workload) -> int:

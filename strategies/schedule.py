@@ -233,7 +233,8 @@ class Schedule:
         # Sums of one entry of an array: a second name for that array's only vertex.
         self._root: dict[str, str] = {}
         self._holders: dict[str, set[str]] = {}
-        self._blue: set[str] = set()
+        # By which of its names a vertex was stored: another name need not store it again.
+        self._blue: dict[str, str] = {}
         for array in formula.arrays.values():
             if array.over is not None and not array.is_contraction and _is(array.over.size, 1):
                 term = array.operands[0].array.name
@@ -241,7 +242,7 @@ class Schedule:
                 self._root[term] = self._root[array.name] = root
                 self._holders[root] = set()
                 if formula[root].is_input:
-                    self._blue.add(root)
+                    self._blue[root] = ""
 
     # -- loops -----------------------------------------------------------------------------------
 
@@ -424,12 +425,20 @@ class Schedule:
         array = view.array
         assert array.over is not None
         terms = terms if terms is not None else whole(array.over.size)
-        if array.name in self._root:
+        if array.name in self._root and not array.is_contraction:
             term = array.operands[0].array.name
             holders = self._holders[self._root[term]]
             holders.discard(term)
             holders.add(array.name)
             return
+        if array.name in self._root:  # a product whose only vertex has a second name
+            holders = self._holders[self._root[array.name]]
+            if holders - {array.name}:
+                if terms.last:
+                    holders.add(array.name)
+                return
+            if terms.last:
+                holders.add(array.name)
         entry, opened = [], 0
         for r in view.ranges:
             if _is(r.size, 1):
@@ -558,9 +567,7 @@ class Schedule:
             return False
         holders, name = self._holders[root], view.array.name
         if kind == STORE:
-            known = root in self._blue
-            self._blue.add(root)
-            return known
+            return self._blue.setdefault(root, name) != name
         if kind == DELETE:
             holders.discard(name)
             return bool(holders)
