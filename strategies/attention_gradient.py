@@ -19,6 +19,7 @@ __all__ = [
     "quotients",
     "residuals",
     "row_terms",
+    "rows_pass",
 ]
 
 
@@ -49,6 +50,37 @@ def p_sweep(s: Schedule, rows: Size, columns: Size) -> None:
             put(s, G[I, :].after(J))
             s.free(T[I, :], c[I, :], l[I], r[I])
         s.free(A2[J, :], h[J, :])
+
+
+def rows_pass(s: Schedule, rows: Size) -> None:
+    """G with T, c and G resident; rows of A2 and scalars of h stream past."""
+    T, A2, h, l, r = s.arrays("T", "A2", "h", "l", "r")
+    A, f, q, t, p, G = s.arrays("A", "f", "q", "s", "p", "G")
+    c = residual(s)
+    n, d = T.size
+    for I in s.blocks(n, rows):
+        s.load(T[I, :], c[I, :], l[I], r[I])
+        for j in s.each(n):
+            s.load(A2[j, :])
+            for i in s.each(I):
+                score(s, i, j)
+                s.compute(f[i, j])
+                s.free(A[i, j])
+            for m in s.each(d):
+                s.load(h[j, m])
+                for i in s.each(I):
+                    s.accumulate(q[i, j], m)
+                s.free(h[j, m])
+            for i in s.each(I):
+                s.compute(t[i, j])
+                s.free(q[i, j])
+                s.compute(p[i, j])
+                s.free(f[i, j], t[i, j])
+                s.accumulate(G[i, :], j)
+                s.free(p[i, j])
+            s.free(A2[j, :])
+        put(s, G[I, :])
+        s.free(T[I, :], c[I, :], l[I], r[I])
 
 
 def output_by_tiles(s: Schedule, tile: Size) -> None:
