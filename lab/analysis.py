@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -43,8 +42,8 @@ class Crossover:
 
     Attributes
     ----------
-    workload : str
-        Text form; empty where the workload itself varies along the axis.
+    row : Row
+        The winner at the measured point before it.
     x : float
         Place on the axis, interpolated between two measured points, both axes logarithmic.
     io : float
@@ -55,13 +54,18 @@ class Crossover:
         The measured points that it lies between.
     """
 
-    workload: str
+    row: Row
     x: float
     io: float
     before: str
     after: str
     low: int
     high: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a dict of plain types; the workload is that of the measured point before."""
+        names = ("x", "io", "before", "after", "low", "high")
+        return {"workload": self.row.workload} | {name: getattr(self, name) for name in names}
 
 
 def axis_value(row: Row, x: str) -> int:
@@ -147,31 +151,69 @@ def crossovers(results: Results, x: str = "M") -> list[Crossover]:
     return found
 
 
-def series(results: Results, x: str) -> dict[tuple[object, ...], list[Row]]:
+#: What a group of rows has in common, as (("workload", "matmul"), ("k", "4"), ("M", "64")).
+Key = tuple[tuple[str, str], ...]
+
+
+def series(results: Results, x: str) -> dict[Key, list[Row]]:
     """Group rows by everything but the strategy and the axis: one group, one set of curves.
 
-    Along another axis than M, the budgets of each workload are matched by value where all
-    workloads have the same, and otherwise by rank, so that ``0.25*d^2,4*d^2`` gives two groups.
+    Along another axis than M, the budgets of different workloads belong together where they are
+    equal, or the same multiple of d², or else the first with the first, the second with the
+    second.
+
+    Examples
+    --------
+    >>> from lab import sweep
+    >>> grid = sweep("attention-forward:n=8,16,d=4", "naive", "d^2,4*d^2", method="tally")
+    >>> for key in series(grid, "n"):
+    ...     print(dict(key))
+    {'workload': 'attention-forward', 'd': '4', 'rules': 'hk', 'M': '16'}
+    {'workload': 'attention-forward', 'd': '4', 'rules': 'hk', 'M': '64'}
     """
-    budgets: dict[str, list[int]] = {}
-    for row in results:
-        budgets.setdefault(row.workload, []).append(row.memory)
-    budgets = {workload: sorted(set(each)) for workload, each in budgets.items()}
-    alike = len({tuple(each) for each in budgets.values()}) == 1
-    groups: dict[tuple[object, ...], list[Row]] = {}
+    budgets = _Budgets(results) if x != "M" else None
+    groups: dict[Key, list[Row]] = {}
     for row in results:
         axis_value(row, x)
-        key: tuple[object, ...] = (row.workload, row.rules)
-        if x != "M":
-            rank = budgets[row.workload].index(row.memory)
-            key = (_family(row, x), row.rules, row.memory if alike else rank)
-        groups.setdefault(key, []).append(row)
+        family, _, options = row.workload.partition(":")
+        pieces = [piece.partition("=") for piece in options.split(",") if "=" in piece]
+        key = [("workload", family if pieces else row.workload)]
+        key += [(name, value) for name, _, value in pieces if name != x]
+        key.append(("rules", row.rules))
+        if budgets is not None:
+            key.append(("M", budgets.name(row)))
+        groups.setdefault(tuple(key), []).append(row)
     return groups
 
 
-def _family(row: Row, x: str) -> str:
-    """Return the workload's text form without the size that varies."""
-    return re.sub(rf"(?<=[:,]){re.escape(x)}=\d+", f"{x}=", row.workload)
+class _Budgets:
+    """Finds which M of one workload corresponds to which of another."""
+
+    def __init__(self, results: Results) -> None:
+        self.each: dict[str, list[int]] = {}
+        ratios: dict[str, list[str]] = {}
+        for row in results:
+            budgets = self.each.setdefault(row.workload, [])
+            if row.memory not in budgets:
+                budgets.append(row.memory)
+                ratios.setdefault(row.workload, []).append(_ratio(row))
+        self.equal = set.intersection(*map(set, self.each.values())) if self.each else set()
+        alike = set.intersection(*map(set, ratios.values())) if ratios else set()
+        self.alike = {
+            ratio for ratio in alike if all(each.count(ratio) == 1 for each in ratios.values())
+        }
+
+    def name(self, row: Row) -> str:
+        if row.memory in self.equal:
+            return str(row.memory)
+        if _ratio(row) in self.alike:
+            return "d²" if _ratio(row) == "1" else f"{_ratio(row)} d²"
+        return f"number {self.each[row.workload].index(row.memory) + 1}"
+
+
+def _ratio(row: Row) -> str:
+    # Two digits: a multiple of d² has been rounded to an integer.
+    return "" if row.memory_over_d2 is None else f"{row.memory_over_d2:.2g}"
 
 
 def _along(rows: Sequence[Row], x: str) -> list[Crossover]:
@@ -193,6 +235,6 @@ def _along(rows: Sequence[Row], x: str) -> list[Crossover]:
         share = gap_low / (gap_low + gap_high)
         place = math.exp(math.log(low) + share * math.log(high / low))
         io = math.exp(math.log(left[before]) + share * math.log(right[before] / left[before]))
-        workload = rows[0].workload if x == "M" else ""
-        found.append(Crossover(workload, place, io, before, after, low, high))
+        row = next(r for r in rows if axis_value(r, x) == low and r.strategy == before)
+        found.append(Crossover(row, place, io, before, after, low, high))
     return found

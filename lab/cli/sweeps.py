@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -109,7 +108,7 @@ def sweep_command(
     written = [str(path) for path in (out, plot) if path is not None]
     if as_json:
         rows = [row.to_json() for row in results]
-        found = [asdict(crossing) for crossing in crossings]
+        found = [crossing.to_json() for crossing in crossings]
         say_json({"rows": rows, "axis": x, "crossovers": found, "files": written})
     else:
         _say(results, crossings, x)
@@ -161,9 +160,9 @@ def _say(results: Results, crossings: list[Crossover], x: str) -> None:
     for crossing in crossings:
         where = f"{x} = {crossing.x:.4g}"
         if x == "M":
-            d = next((r.sizes.get("d") for r in results if r.workload == crossing.workload), None)
+            d = crossing.row.sizes.get("d")
             where += f" = {crossing.x / d**2:.2f} d²" if d else ""
-        what = f" on {crossing.workload}" if len(results.workloads) > 1 and x == "M" else ""
+        what = f" on {crossing.row.workload}" if len(results.workloads) > 1 and x == "M" else ""
         click.echo(
             f"crossover{what}: {crossing.before} has the least I/O below {where}, {crossing.after} "
             f"above (between the measured {x} = {crossing.low} and {crossing.high})"
