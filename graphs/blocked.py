@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,9 +32,12 @@ def fft_order(n: int, memory: int) -> npt.NDArray[np.uint32]:
         here = min(depth, stages - s)
         # Point = high bits, then `here` bits that this pass mixes, then s low bits.
         points = np.arange(n).reshape(n >> (s + here), 1 << here, 1 << s)
-        groups = points.transpose(0, 2, 1).reshape(-1, 1, 1 << here)
-        bases = (np.arange(s + 1, s + here + 1) * n).reshape(1, -1, 1)
-        order.append((groups + bases).ravel())
+        groups = points.transpose(0, 2, 1).reshape(-1, 1 << here)
+        # The two results of one pair of operands stand together, so that two places do for them.
+        local = np.arange(1 << here)
+        pairs = [local.reshape(-1, 2, 1 << q).swapaxes(1, 2).ravel() for q in range(here)]
+        stage = [groups[:, pair] + (s + 1 + q) * n for q, pair in enumerate(pairs)]
+        order.append(np.concatenate(stage, axis=1).ravel())
     return np.concatenate(order).astype(np.uint32)
 
 
@@ -50,10 +54,11 @@ def grid_order(rows: int, columns: int, memory: int) -> npt.NDArray[np.uint32]:
     """
     height = max(1, memory - 2)
     v = np.arange(rows * columns).reshape(rows, columns)
-    if -(-(rows - 1) // height) * columns > -(-(columns - 1) // height) * rows:
+    crossings = [max(0, -(-(size - 1 - height) // height)) for size in v.shape]
+    if crossings[0] * columns > crossings[1] * rows:
         v = v.T
     cuts = [0, *range(height + 1, v.shape[0], height), v.shape[0]]
-    strips = [v[low:high].T.ravel() for low, high in zip(cuts, cuts[1:], strict=False)]
+    strips = [v[low:high].T.ravel() for low, high in pairwise(cuts)]
     return np.concatenate(strips)[1:].astype(np.uint32)
 
 

@@ -10,14 +10,11 @@ import numpy as np
 
 from pebble._jit import jit
 
-__all__ = ["BLUE", "BUSY", "NEVER", "OUTPUT", "bound", "evict", "next_uses"]
+__all__ = ["BLUE", "NEVER", "OUTPUT", "bound", "evict", "next_uses"]
 
 NEVER = (1 << 32) - 1
-#: Bits of a state byte. BUSY marks the operands of the computation under way.
-BLUE, OUTPUT, BUSY = 1, 2, 4
-#: Rules of eviction, in the order of `strategies.eviction.EVICTIONS`.
-FURTHEST, WEIGHED, CLEAN_FIRST, LRU = range(4)
-_AGE = 1 << 32
+#: Bits of a state byte.
+BLUE, OUTPUT = 1, 2
 
 
 @jit
@@ -125,17 +122,19 @@ def _key(rule, t, after, v):  # type: ignore[no-untyped-def]
     return (first << 30) | np.int64(v)
 
 
+# fmt: off
 @jit
-def evict(
+def evict(  # noqa: C901 - one pass; calls on every move would cost more than they explain
     sequence, low, high, indptr, preds, after_slot, after_compute, state, where,
     clean, dirty, sizes, memory, rule, out,
 ):  # type: ignore[no-untyped-def]
+    # fmt: on
     """Play positions ``low`` to ``high`` of a sequence; return how many moves were written.
 
     ``clean`` and ``dirty`` are heaps of the red vertices that are blue as well, and that are not;
     ``where[v]`` is v's place in its heap, or -1 when v is not red. ``sizes`` holds both heaps'
-    sizes, the loads, the stores and the number of operand slots passed. An ``out`` of size zero
-    counts without writing. Returns -1 if a value is used before it is computed.
+    sizes, the loads, the stores and the number of operand slots passed. ``rule`` is a position in
+    `strategies.eviction.EVICTIONS`. An ``out`` of size zero counts without writing. Returns -1 if a value is used before it is computed.
     """
     load, store = np.uint32(0), np.uint32(1 << 30)
     compute, delete = np.uint32(2 << 30), np.uint32(3 << 30)

@@ -6,14 +6,26 @@ import numpy as np
 
 from pebble._jit import jit
 
-__all__ = ["first_early", "depth_first"]
+__all__ = ["depth_first", "first_early", "random_below"]
 
 
 @jit
-def depth_first(indptr, preds, roots, computed, shuffle, seed):  # type: ignore[no-untyped-def]
+def random_below(state, limit):  # type: ignore[no-untyped-def]
+    """Draw an integer from 0 on below ``limit``; ``state`` is one uint64, not zero (xorshift64*)."""
+    x = state[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    state[0] = x
+    high = (x * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(33)
+    return np.int64(high % np.uint64(limit))
+
+
+@jit
+def depth_first(indptr, preds, roots, computed, shuffle, random):  # type: ignore[no-untyped-def]
     """Post-order from the roots, operands in slot order or, with ``shuffle``, at random.
 
-    ``computed`` marks the vertices that are no inputs; only these are listed.
+    ``random`` is the state of `random_below`; ``computed`` marks the vertices that are no inputs; only these are listed.
     """
     size = computed.size
     order = np.empty(size, np.uint32)
@@ -22,12 +34,11 @@ def depth_first(indptr, preds, roots, computed, shuffle, seed):  # type: ignore[
     edge = np.empty(size, np.uint32)
     operands = preds
     if shuffle:
-        np.random.seed(seed)
         operands = preds.copy()
         for v in range(size):
             low, high = np.int64(indptr[v]), np.int64(indptr[v + 1])
             for e in range(high - 1, low, -1):
-                f = low + np.random.randint(0, e - low + 1)
+                f = low + random_below(random, e - low + 1)
                 operands[e], operands[f] = operands[f], operands[e]
     listed = 0
     for root in roots:

@@ -132,9 +132,7 @@ def _chunks(player: _Player) -> Iterator[Moves]:
         low = high
 
 
-def cost_of_order(
-    dag: Dag, order: npt.ArrayLike, memory: int, eviction: str = "belady"
-) -> Cost:
+def cost_of_order(dag: Dag, order: npt.ArrayLike, memory: int, eviction: str = "belady") -> Cost:
     """Return the loads and stores of `schedule_order` without writing its moves.
 
     Examples

@@ -24,7 +24,8 @@ ORDERS = ("construction", "depth-first", "recursive")
 
 def computed(dag: Dag) -> npt.NDArray[np.bool_]:
     """Mask of the vertices that a play must compute: needed, and no inputs."""
-    return dag.needed & (dag.operations != INPUT)
+    mask: npt.NDArray[np.bool_] = dag.needed & (dag.operations != INPUT)
+    return mask
 
 
 def construction(dag: Dag) -> Vertices:
@@ -60,11 +61,13 @@ def depth_first(dag: Dag, seed: int | None = None) -> Vertices:
     """
     from strategies import _orders
 
-    roots = dag.outputs
+    roots, random = dag.outputs, np.ones(1, np.uint64)
     if seed is not None:
-        roots = np.random.default_rng(seed).permutation(roots)
+        generator = np.random.default_rng(seed)
+        roots = generator.permutation(roots)
+        random[0] = generator.integers(1, 1 << 62)
     order: Vertices = _orders.depth_first(
-        dag.indptr, dag.predecessors, roots, computed(dag), seed is not None, seed or 0
+        dag.indptr, dag.predecessors, roots, computed(dag), seed is not None, random
     )
     return order
 
