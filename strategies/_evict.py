@@ -47,7 +47,7 @@ def next_uses(sequence, indptr, preds, last):  # type: ignore[no-untyped-def]
 @jit
 def bound(sequence, low, indptr, room):  # type: ignore[no-untyped-def]
     """Return the end of the longest chunk from ``low`` whose moves certainly fit in ``room``."""
-    used = 0
+    used = np.int64(0)
     for t in range(low, sequence.size):
         v = sequence[t]
         used += 4 * (np.int64(indptr[v + np.uint32(1)]) - np.int64(indptr[v])) + 5
@@ -124,17 +124,18 @@ def _key(rule, t, after, v):  # type: ignore[no-untyped-def]
 
 # fmt: off
 @jit
-def evict(  # noqa: C901 - one pass; calls on every move would cost more than they explain
+def evict(  # type: ignore[no-untyped-def]  # noqa: C901 - one pass over all kinds of moves
     sequence, low, high, indptr, preds, after_slot, after_compute, state, where,
     clean, dirty, sizes, memory, rule, out,
-):  # type: ignore[no-untyped-def]
+):
     # fmt: on
     """Play positions ``low`` to ``high`` of a sequence; return how many moves were written.
 
     ``clean`` and ``dirty`` are heaps of the red vertices that are blue as well, and that are not;
     ``where[v]`` is v's place in its heap, or -1 when v is not red. ``sizes`` holds both heaps'
     sizes, the loads, the stores and the number of operand slots passed. ``rule`` is a position in
-    `strategies.eviction.EVICTIONS`. An ``out`` of size zero counts without writing. Returns -1 if a value is used before it is computed.
+    `strategies.eviction.EVICTIONS`. An ``out`` of size zero counts without writing. Returns -1 if
+    a value is used before it is computed.
     """
     load, store = np.uint32(0), np.uint32(1 << 30)
     compute, delete = np.uint32(2 << 30), np.uint32(3 << 30)

@@ -11,7 +11,7 @@ __all__ = ["depth_first", "first_early", "random_below"]
 
 @jit
 def random_below(state, limit):  # type: ignore[no-untyped-def]
-    """Draw an integer from 0 on below ``limit``; ``state`` is one uint64, not zero (xorshift64*)."""
+    """Draw an integer from 0 on below ``limit`` by xorshift64*; ``state`` is one uint64 > 0."""
     x = state[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -25,7 +25,8 @@ def random_below(state, limit):  # type: ignore[no-untyped-def]
 def depth_first(indptr, preds, roots, computed, shuffle, random):  # type: ignore[no-untyped-def]
     """Post-order from the roots, operands in slot order or, with ``shuffle``, at random.
 
-    ``random`` is the state of `random_below`; ``computed`` marks the vertices that are no inputs; only these are listed.
+    ``random`` is the state of `random_below`; ``computed`` marks the vertices that are
+    no inputs; only these are listed.
     """
     size = computed.size
     order = np.empty(size, np.uint32)

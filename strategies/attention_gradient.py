@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from strategies.attention_forward import residual, score
-from strategies.operators import multiply, put
+from strategies.operators import multiply, put, stationary
 
 if TYPE_CHECKING:
     from graphs.expressions import Size
-    from strategies.schedule import Range, Schedule
+    from strategies.schedule import Named, Range, Schedule
 
 __all__ = [
     "output_by_tiles",
+    "output_outer",
     "p_rows",
     "p_rows_as24",
     "p_sweep",
@@ -85,25 +86,41 @@ def rows_pass(s: Schedule, rows: Size) -> None:
 
 def output_by_tiles(s: Schedule, tile: Size) -> None:
     """O = U / l (or O = f h), and c = O - E where E is given, by square tiles; both are stored."""
-    (O,) = s.arrays("O")
-    n, d = O.size
-    late = O.array.over is None
-    made = s.arrays("U")[0] if late else O
+    made = _summed(s)
+    n, d = made.size
     for I in s.blocks(n, tile):
-        if late:
-            s.load(s.arrays("l")[0][I])
         for K in s.blocks(d, tile):
             multiply(s, made, I, K, tile)
-            for i in s.each(I):
-                for k in s.each(K):
-                    if late:
-                        s.compute(O[i, k])
-                        s.free(made[i, k])
-                    s.store(O[i, k])
-                    residuals(s, i, k)
-                    s.free(O[i, k])
-        if late:
-            s.free(s.arrays("l")[0][I])
+            _finish_output(s, I, K)
+
+
+def output_outer(s: Schedule, a: Size, b: Size) -> None:
+    """O and c by a x b tiles of the running sums."""
+    stationary(s, _summed(s), a, b, _finish_output)
+
+
+def _summed(s: Schedule) -> Named:
+    """Return the sum that O comes from: U, or with ``form=as24`` O itself."""
+    return s.arrays("U" if "U" in s.formula.arrays else "O")[0]
+
+
+def _finish_output(s: Schedule, I: Range, K: Range) -> None:
+    """Turn a tile of finished sums into stored O and c."""
+    made = _summed(s)
+    O, l = s.arrays("O", "l")
+    late = made.array is not O.array
+    if late:
+        s.load(l[I])
+    for i in s.each(I):
+        for k in s.each(K):
+            if late:
+                s.compute(O[i, k])
+                s.free(made[i, k])
+            s.store(O[i, k])
+            residuals(s, i, k)
+            s.free(O[i, k])
+    if late:
+        s.free(l[I])
 
 
 def residuals(s: Schedule, i: Range, k: Range) -> None:

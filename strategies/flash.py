@@ -60,6 +60,7 @@ class Flash(TileStrategy):
         "attention-forward",
         "attention-backward",
         "attention-gradient",
+        "attention-training",
     )
 
     rows: int | None = None
@@ -101,6 +102,11 @@ class Flash(TileStrategy):
             return [(self._sweep("O", attention_forward.flash, formula),)]
         if workload.name == "attention-backward":
             return [(self._sweep("dQ, dK, dV", attention_backward.flash, formula),)]
+        if workload.name == "attention-training":
+            return [
+                (self._sweep("O", attention_forward.flash, formula),),
+                (self._sweep("dQ, dK, dV", attention_backward.flash, formula),),
+            ]
         return [
             streaming_product(formula["T"]),
             streaming_product(formula["h"]),

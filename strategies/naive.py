@@ -12,7 +12,7 @@ import numpy as np
 from graphs.expressions import Array, Formula
 from pebble.dag import Dag
 from pebble.operations import INPUT
-from strategies.operators import put
+from strategies.operators import elementwise, row_sums
 from strategies.phases import Choice, Phase, TileStrategy
 from strategies.registry import STRATEGIES
 
@@ -20,42 +20,9 @@ if TYPE_CHECKING:
     from graphs.registry import Workload
     from pebble.moves import Moves
     from pebble.report import Report
-    from strategies.schedule import Range, Schedule
+    from strategies.schedule import Schedule
 
-__all__ = ["Naive"]
-
-
-def entry_by_entry(s: Schedule, name: str) -> None:
-    """Make an array in row order; of a sum, the running sum and one product stay red."""
-    array = s.formula[name]
-
-    def entry(ranges: list[Range]) -> None:
-        (named,) = s.arrays(name)
-        view = named[tuple(ranges)]
-        at = dict(zip(array.indices, ranges, strict=True))
-        if array.over is None:
-            operands = s.operands(array, at)
-            s.load(*operands)
-            s.compute(view)
-            s.free(*operands)
-        else:
-            for t in s.each(array.over.size):
-                operands = s.operands(array, {**at, array.over: t})
-                s.load(*operands)
-                if array.is_contraction:
-                    s.accumulate(view, t, release=tuple(operands))
-                else:
-                    s.accumulate(view, t)
-        put(s, view)
-
-    def visit(ranges: list[Range]) -> None:
-        if len(ranges) == len(array.indices):
-            entry(ranges)
-            return
-        for x in s.each(array.indices[len(ranges)].size):
-            visit([*ranges, x])
-
-    visit([])
+__all__ = ["Naive", "makes_vertices"]
 
 
 @STRATEGIES.register
@@ -87,7 +54,7 @@ class Naive(TileStrategy):
         return [
             (Phase(array.name, _Entries(array.name)),)
             for array in formula.arrays.values()
-            if not array.is_input and _makes_vertices(array)
+            if not array.is_input and makes_vertices(array)
         ]
 
     def least_memory(self, workload: Workload) -> int:
@@ -123,15 +90,16 @@ class Naive(TileStrategy):
 
 @dataclass(frozen=True)
 class _Entries:
-    """The text that makes one array."""
+    """The text that makes one array in row order; of a sum, running sum and product stay red."""
 
     name: str
 
     def __call__(self, s: Schedule) -> None:
-        entry_by_entry(s, self.name)
+        (named,) = s.arrays(self.name)
+        (row_sums if named.array.over is not None else elementwise)(s, named)
 
 
-def _makes_vertices(array: Array) -> bool:
+def makes_vertices(array: Array) -> bool:
     """Whether an array has vertices of its own, and is no second name for another's."""
     one = array.over is not None and isinstance(array.over.size, int) and array.over.size == 1
     return not one or array.is_contraction

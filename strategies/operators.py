@@ -21,6 +21,7 @@ __all__ = [
     "elementwise",
     "multiply",
     "put",
+    "row_sums",
     "square_tiles",
     "stationary",
 ]
@@ -137,6 +138,31 @@ def elementwise(s: Schedule, named: Named) -> None:
         s.compute(named[tuple(ranges)])
         s.free(*operands)
         put(s, named[tuple(ranges)])
+
+    visit([])
+
+
+def row_sums(s: Schedule, named: Named) -> None:
+    """Make a sum entry by entry, its terms streaming past; the sum stays red until it is done."""
+    array = named.array
+    assert array.over is not None
+
+    def visit(ranges: list[Range]) -> None:
+        if len(ranges) < len(array.indices):
+            for x in s.each(array.indices[len(ranges)].size):
+                visit([*ranges, x])
+            return
+        assert array.over is not None
+        view = named[tuple(ranges)]
+        for t in s.each(array.over.size):
+            at = {**dict(zip(array.indices, ranges, strict=True)), array.over: t}
+            operands = s.operands(array, at)
+            s.load(*operands)
+            if array.is_contraction:
+                s.accumulate(view, t, release=tuple(operands))
+            else:
+                s.accumulate(view, t)
+        put(s, view)
 
     visit([])
 

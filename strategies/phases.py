@@ -168,10 +168,13 @@ class TileStrategy(Strategy):
     ----------
     plays, softmax : tuple of str
         Names of the workloads that are played, and with which softmax.
+    variants : tuple of str
+        Text forms worth comparing, where the default is not the only one.
     """
 
     plays: ClassVar[tuple[str, ...]] = ()
     softmax: ClassVar[tuple[str, ...]] = ("late",)
+    variants: ClassVar[tuple[str, ...]] = ()
 
     def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
         """Return the phases, each a choice of one or more texts that make the same."""

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from strategies import attention_backward, attention_forward, attention_gradient
+from pebble.errors import SpecError
+from strategies import (
+    attention_backward,
+    attention_forward,
+    attention_gradient,
+    attention_stored,
+)
 from strategies.phases import Choice, Phase, Tile, TileStrategy
-from strategies.products import SquareProduct
+from strategies.products import SquareProduct, streaming_product
 from strategies.registry import STRATEGIES
+from strategies.stored import outer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,10 +40,19 @@ class SquareTiles(TileStrategy):
         B, where it is not to be chosen.
     sizes : {"fit", "paper"}
         Choose for each phase the size that fits best, or take the printed B = floor(sqrt(M / 4)).
+    tiles : {"square", "outer"}
+        Square tiles of all three matrices, as SY24 prints them; or a x b accumulators past which
+        one column and one row stream, which halves the I/O of a product.
     """
 
     tile: int | None = None
     sizes: Literal["fit", "paper"] = "fit"
+    tiles: Literal["square", "outer"] = "square"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tiles == "outer" and (self.tile is not None or self.sizes == "paper"):
+            raise SpecError(f"{self.name}: tile= and sizes=paper are for tiles=square")
 
     def paper_sizes(self, workload: Workload, memory: Any) -> dict[str, Any] | None:
         """Return SY24's size."""
@@ -55,13 +71,32 @@ class SquareTiles(TileStrategy):
         sizes = np.arange(1, max(workload.sizes().values()) + 1, dtype=np.int64)
         return np.where(sizes == 1, 1, 4 * sizes**2)
 
-    def _tiles(self, name: str, text: Callable[..., None], formula: Formula) -> Choice:
+    def _tiles(
+        self,
+        name: str,
+        text: Callable[..., None],
+        formula: Formula,
+        outer_text: Callable[..., None],
+    ) -> Choice:
+        """Return a phase on square tiles, or its like on a x b tiles."""
+        if self.tiles == "outer":
+            return (outer(name, outer_text, formula),)
         extents = dict.fromkeys(i.size for a in formula.arrays.values() for i in a.indices)
         fixed = {} if self.tile is None else {"tile": self.tile}
         return (Phase(name, text, (Tile("tile", "B", tuple(extents)),), fixed),)
 
+    def _scores(self, formula: Formula) -> Choice:
+        return self._tiles(
+            "A and l",
+            attention_forward.scores_by_tiles,
+            formula,
+            attention_stored.scores_outer,
+        )
+
     def _product(self, name: str, formula: Formula) -> Choice:
-        return self._tiles(name, SquareProduct(name), formula)
+        if self.tiles == "outer":
+            return (streaming_product(formula[name])[-1],)
+        return self._tiles(name, SquareProduct(name), formula, SquareProduct(name))
 
 
 @STRATEGIES.register
@@ -83,13 +118,17 @@ class SahaYe(SquareTiles):
     summary: ClassVar[str] = "A by square tiles, stored once with its row sums, then A V by tiles"
     reference: ClassVar[str] = "SY24 (arXiv 2402.07443), Algorithm 1"
     plays: ClassVar[tuple[str, ...]] = ("attention-forward",)
+    variants: ClassVar[tuple[str, ...]] = ("saha-ye", "saha-ye:tiles=outer")
 
     def phases(self, workload: Workload, formula: Formula) -> list[Choice]:  # noqa: ARG002
         """Return the phases."""
-        return [
-            self._tiles("A and l", attention_forward.scores_by_tiles, formula),
-            self._tiles("O", attention_forward.values_by_tiles, formula),
-        ]
+        output: Choice
+        if self.tiles == "outer":
+            output = (streaming_product(formula["U"], attention_forward.normalise_tile)[-1],)
+        else:
+            text = attention_forward.values_by_tiles
+            output = self._tiles("O", text, formula, text)
+        return [self._scores(formula), output]
 
 
 @STRATEGIES.register
@@ -115,26 +154,42 @@ class Algorithm6(SquareTiles):
     summary: ClassVar[str] = "every product by square tiles, every intermediate stored"
     reference: ClassVar[str] = "Li24 (arXiv 2410.09397), Algorithm 6"
     plays: ClassVar[tuple[str, ...]] = ("attention-gradient", "attention-backward")
+    variants: ClassVar[tuple[str, ...]] = ("algorithm6", "algorithm6:tiles=outer")
 
     def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
         """Return the phases."""
         if workload.name == "attention-backward":
             return [
-                self._tiles("P", attention_backward.probabilities_by_tiles, formula),
+                self._tiles(
+                    "P",
+                    attention_backward.probabilities_by_tiles,
+                    formula,
+                    attention_stored.probabilities_outer,
+                ),
                 (Phase("D", attention_backward.row_terms),),
-                self._tiles("dS", attention_backward.score_gradients_by_tiles, formula),
+                self._tiles(
+                    "dS",
+                    attention_backward.score_gradients_by_tiles,
+                    formula,
+                    attention_stored.score_gradients_outer,
+                ),
                 self._product("dV", formula),
                 self._product("dQ", formula),
                 self._product("dK", formula),
             ]
         first = [
             self._product("T", formula),
-            self._tiles("A and l", attention_forward.scores_by_tiles, formula),
+            self._scores(formula),
             self._product("h", formula),
         ]
         last = [self._product("G", formula), self._product("dX", formula)]
         as24 = getattr(workload, "form", "") == "as24"
-        output = self._tiles("O and c", attention_gradient.output_by_tiles, formula)
+        output = self._tiles(
+            "O and c",
+            attention_gradient.output_by_tiles,
+            formula,
+            attention_gradient.output_outer,
+        )
         middle = [output] if "O" in formula.arrays else []
         if as24:
             quotients: Choice = (Phase("f", attention_gradient.quotients),)
