@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from pebble._jit import jit
 
 __all__ = ["first_fault", "reaches", "successors", "topological_order"]
 
 NO_FAULT, RANGE, SELF_LOOP, DUPLICATE = range(4)
 
 
-@numba.njit(cache=True)
+@jit
 def first_fault(indptr, preds):  # type: ignore[no-untyped-def]
     """Return (vertex, predecessor, fault) of the first malformed edge; also whether ids ascend."""
     ascending = True
@@ -24,13 +25,19 @@ def first_fault(indptr, preds):  # type: ignore[no-untyped-def]
                 return v, np.int64(u), SELF_LOOP, False
             if u > v:
                 ascending = False
-            for f in range(low, e):
-                if preds[f] == u:
-                    return v, np.int64(u), DUPLICATE, False
+            if high - low <= 32:
+                for f in range(low, e):
+                    if preds[f] == u:
+                        return v, np.int64(u), DUPLICATE, False
+        if high - low > 32:  # quadratic search would take minutes on a vertex of a million operands
+            ranked = np.sort(preds[low:high])
+            for e in range(1, ranked.size):
+                if ranked[e] == ranked[e - 1]:
+                    return v, np.int64(ranked[e]), DUPLICATE, False
     return 0, 0, NO_FAULT, ascending
 
 
-@numba.njit(cache=True)
+@jit
 def successors(indptr, preds):  # type: ignore[no-untyped-def]
     """Transpose a CSR structure; successors of a vertex come out in ascending order."""
     size = indptr.size - 1
@@ -49,8 +56,8 @@ def successors(indptr, preds):  # type: ignore[no-untyped-def]
     return start, out
 
 
-@numba.njit(cache=True)
-def topological_order(indptr, preds, start, succ):  # type: ignore[no-untyped-def]
+@jit
+def topological_order(indptr, start, succ):  # type: ignore[no-untyped-def]
     """Kahn's order, first in first out; shorter than the DAG exactly when there is a cycle."""
     size = indptr.size - 1
     missing = np.empty(size, np.uint32)
@@ -74,7 +81,7 @@ def topological_order(indptr, preds, start, succ):  # type: ignore[no-untyped-de
     return order[:tail]
 
 
-@numba.njit(cache=True)
+@jit
 def reaches(indptr, preds, order, outputs):  # type: ignore[no-untyped-def]
     """Mark the vertices from which an output can be reached, the outputs included."""
     needed = np.zeros(indptr.size - 1, np.bool_)

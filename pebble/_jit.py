@@ -22,7 +22,7 @@ def jit(function: Callable[..., Any]) -> Any:
         compiled = numba.njit(cache=True)(function)
     except (RuntimeError, OSError):  # numba found no folder that it may write
         return numba.njit(function)
-    cache = getattr(compiled, "_cache", None)
+    cache: Any = getattr(compiled, "_cache", None)
     save = getattr(cache, "save_overload", None)
     if save is not None:
 

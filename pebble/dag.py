@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -46,7 +47,8 @@ class Dag:
     views : sequence of Tensor, optional
         Further names for the same vertices, as affine views.
     names : sequence of str, optional
-        One name per vertex, for graphs without tensors.
+        One name per vertex, for graphs without tensors. A name made of digits that is not the
+        vertex's own number is put in quotes, so that a plain number always means the vertex.
     source : str
         Text form of the workload or name of the file that the DAG came from.
     checked : bool
@@ -82,16 +84,16 @@ class Dag:
         source: str = "",
         checked: bool = False,
     ) -> None:
+        if np.size(indptr) > MAX_VERTICES + 1:
+            raise GraphError(
+                f"the graph has {np.size(indptr) - 1:,} vertices; packed moves hold at most "
+                f"{MAX_VERTICES:,}: take a smaller one, or count without a DAG"
+            )
         self.indptr: Vertices = np.ascontiguousarray(indptr, dtype=np.uint32)
         self.predecessors: Vertices = np.ascontiguousarray(predecessors, dtype=np.uint32)
         size = self.indptr.size - 1
         if size < 1:
             raise GraphError("the graph is empty: expected at least one vertex")
-        if size > MAX_VERTICES:
-            raise GraphError(
-                f"the graph has {size:,} vertices; packed moves hold at most {MAX_VERTICES:,}: "
-                "take a smaller one, or count without a DAG"
-            )
         degrees_ok = self.indptr[0] == 0 and int(self.indptr[-1]) == self.predecessors.size
         if not checked and not (degrees_ok and bool(np.all(self.indptr[1:] >= self.indptr[:-1]))):
             raise GraphError("indptr must ascend from 0 to the number of predecessors")
@@ -105,9 +107,7 @@ class Dag:
         self.source = source
         self.views = tuple(views)
         self.tensors = tuple(tensors) or (contiguous("vertex", 0, (size,)),)
-        self._names = tuple(names) if names is not None else None
-        if self._names is not None and len(self._names) != size:
-            raise GraphError(f"expected {size} names, got {len(self._names)}")
+        self._names = _names(names, size) if names is not None else None
         self._ascending = True
         if not checked:
             self._check()
@@ -141,12 +141,14 @@ class Dag:
 
     def _cycle(self, rest: Vertices) -> str:
         """Walk back through vertices that Kahn's order never reached until one repeats."""
-        left, path, v = set(rest.tolist()), [], int(rest[0])
-        while v not in path:
-            path.append(v)
+        left: set[int] = set(rest.tolist())
+        place: dict[int, int] = {}
+        v = int(rest[0])
+        while v not in place:
+            place[v] = len(place)
             v = next(int(u) for u in self.operands(v) if int(u) in left)
-        loop = [*path[path.index(v) :], v][::-1]
-        shown = loop if len(loop) <= 8 else [*loop[:7], "...", loop[-1]]
+        loop = [*list(place)[place[v] :], v][::-1]
+        shown: list[int | str] = [*loop] if len(loop) <= 8 else [*loop[:7], "...", loop[-1]]
         return " -> ".join(x if isinstance(x, str) else self.name(x) for x in shown)
 
     def _sinks(self) -> Vertices:
@@ -193,9 +195,7 @@ class Dag:
             return np.arange(len(self), dtype=np.uint32)
         from pebble import _arrays
 
-        order: Vertices = _arrays.topological_order(
-            self.indptr, self.predecessors, *self.successors()
-        )
+        order: Vertices = _arrays.topological_order(self.indptr, *self.successors())
         return order
 
     @cached_property
@@ -288,7 +288,7 @@ class Dag:
         if name.isascii() and name.isdigit() and int(name) < len(self):
             return int(name)
         parts = split_name(name)
-        named = {t.name: t for t in (*self.views, *self.tensors) if t.name != "vertex"}
+        named = self._by_tensor
         if parts is not None and parts[0] in named:
             try:
                 return named[parts[0]].vertex(parts[1])
@@ -301,6 +301,10 @@ class Dag:
     def _by_name(self) -> dict[str, int]:
         return {name: vertex for vertex, name in enumerate(self._names or ())}
 
+    @cached_property
+    def _by_tensor(self) -> dict[str, Tensor]:
+        return {t.name: t for t in (*self.views, *self.tensors) if t.name != "vertex"}
+
     def describe(self, vertex: int) -> str:
         """Describe a vertex in one line.
 
@@ -310,7 +314,8 @@ class Dag:
         'z (vertex 2) = apply(x, y), output'
         """
         if not 0 <= vertex < len(self):
-            raise InvalidMoveError(f"there is no vertex {vertex}; vertices are 0 to {len(self) - 1}")
+            last = len(self) - 1
+            raise InvalidMoveError(f"there is no vertex {vertex}; vertices are 0 to {last}")
         name, operation = self.name(vertex), OPERATIONS[self.operations[vertex]]
         head = name if name == str(vertex) else f"{name} (vertex {vertex})"
         if operation.code == INPUT:
@@ -334,7 +339,7 @@ class Dag:
     ) -> Dag:
         """Build a small DAG from one list of predecessors per vertex."""
         flat = [int(u) for row in predecessors for u in row]
-        if any(u < 0 for u in flat):
+        if any(not 0 <= u < MAX_VERTICES for u in flat):
             raise GraphError("predecessors must be vertex numbers from 0")
         indptr = np.cumsum([0, *(len(row) for row in predecessors)])
         chosen = list(outputs) if outputs is not None else None
@@ -347,8 +352,8 @@ class Dag:
         """Build a DAG from a networkx digraph whose edges point from operand to result.
 
         Vertices are numbered in the order of ``graph.nodes``; their names are the nodes'. Node
-        attribute ``operation`` (``mul``, ``add``, ...) and edge attribute ``slot`` are read where
-        present.
+        attributes ``operation`` (``mul``, ``add``, ...) and ``output`` (true or false) and edge
+        attribute ``slot`` are read where present.
 
         Examples
         --------
@@ -375,13 +380,13 @@ class Dag:
             if name not in NAMES:
                 raise unknown("operation", name, NAMES)
             operations.append(NAMES[name])
+        if outputs is None and any("output" in data for _, data in graph.nodes(data=True)):
+            outputs = [node for node, data in graph.nodes(data=True) if data.get("output")]
         try:
             chosen = None if outputs is None else [number[node] for node in outputs]
         except KeyError as error:
             raise GraphError(f"output {error.args[0]!r} is no node of the graph") from None
         names = [str(node) for node in graph.nodes]
-        if len(set(names)) < len(names):
-            raise GraphError("two nodes print alike: names must differ")
         return cls.from_predecessors(rows, chosen, names, operations, source)
 
     def to_networkx(self) -> nx.DiGraph[str]:
@@ -400,3 +405,19 @@ class Dag:
             for slot, u in enumerate(self.operands(v)):
                 graph.add_edge(names[u], name, slot=slot)
         return graph
+
+
+def _names(given: Sequence[str], size: int) -> tuple[str, ...]:
+    """Check names given one by one, and make them fit for the text form of moves."""
+    names = [" ".join(str(name).split()) for name in given]
+    if len(names) != size:
+        raise GraphError(f"expected {size} names, got {len(names)}")
+    for v, name in enumerate(names):
+        if not name:
+            raise GraphError(f"the name of vertex {v} is empty")
+        if name.isascii() and name.isdigit() and name != str(v):
+            names[v] = f"'{name}'"
+    if len(set(names)) < size:
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise GraphError(f"two vertices are named {twice}: names must differ")
+    return tuple(names)

@@ -1,9 +1,10 @@
-"""Errors of the laboratory: one root, few classes, each says what was expected, what came, what to do."""
+"""Errors: one root, few classes; each says what was expected, what came and what to do."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from functools import partial
 
 __all__ = [
     "BudgetError",
@@ -74,7 +75,7 @@ class IllegalMoveError(PebbleError, ValueError):
         The `Move` refused, or None when the play merely ended too early.
     rule : str
         Name of the rule broken: ``load``, ``store``, ``compute``, ``delete``, ``budget``,
-        ``one-shot`` or ``end``.
+        ``one-shot``, ``sliding``, ``no-deletion``, ``vertex`` (there is none) or ``end``.
     vertex : int
         The vertex concerned.
     missing : tuple of int
@@ -97,6 +98,10 @@ class IllegalMoveError(PebbleError, ValueError):
         self.rule = rule
         self.vertex = vertex
         self.missing = missing
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Keyword-only arguments do not survive the default pickling, and sweeps use processes.
+        return partial(type(self), **self.__dict__), (str(self),)
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Set
-from fractions import Fraction
+from collections.abc import Collection, Iterator
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pebble.legality import Violation, broken_rule, unfinished, violation
@@ -14,6 +14,8 @@ from pebble.report import Report, Traffic
 from pebble.rules import HK, Rules
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from pebble.dag import Dag
 
 __all__ = ["Game", "LegalMoves", "Pebbles"]
@@ -21,7 +23,7 @@ __all__ = ["Game", "LegalMoves", "Pebbles"]
 _SHOWN = 64  # a board of more vertices than this is summed up
 
 
-class Pebbles(Set[int]):
+class Pebbles(AbstractSet[int]):
     """The vertices that carry a colour: a live, read-only view of a game's set."""
 
     def __init__(self, vertices: set[int]) -> None:
@@ -40,7 +42,7 @@ class Pebbles(Set[int]):
         return f"{{{', '.join(map(str, self))}}}"
 
     @classmethod
-    def _from_iterable(cls, it: Any) -> Set[Any]:
+    def _from_iterable(cls, it: Any) -> AbstractSet[Any]:
         # What `&`, `|` and `-` return is a set of its own, no view.
         return frozenset(it)
 
@@ -120,7 +122,7 @@ class Game:
     def __init__(self, dag: Dag, M: int, rules: Rules = HK) -> None:
         self.dag = dag
         self.rules = rules
-        self.memory = rules.check_memory(dag, M)
+        self.M = self.memory = rules.check_memory(dag, M)
         self.overfull = -1
         self.peak_red = 0
         self._red: set[int] = set()
@@ -130,11 +132,6 @@ class Game:
         self._history: list[_Made] = []
 
     # -- position ----------------------------------------------------------------------------
-
-    @property
-    def M(self) -> int:
-        """Number of red pebbles allowed."""
-        return self.memory
 
     @property
     def red(self) -> Pebbles:
@@ -176,11 +173,9 @@ class Game:
         for v in vertices:
             given = self.dag.operations[v] == INPUT and not rules.free_inputs
             computed = given or v in self._computed
-            if rules.complete and not computed:
+            done = computed if rules.unstored_outputs else v in self._blue
+            if (rules.complete and not computed) or (v in outputs and not done):
                 yield v
-            elif v in outputs:
-                if not (computed if rules.unstored_outputs else v in self._blue):
-                    yield v
 
     # -- history -----------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from pebble.errors import IllegalMoveError
-from pebble.moves import COMPUTE, DELETE, KINDS, LOAD, STORE, Move
+from pebble.moves import DELETE, KINDS, LOAD, STORE, Move
 from pebble.operations import INPUT
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def unfinished(position: Position, missing: Sequence[int]) -> Violation | None:
             f"delete an operand of {name(v)}, one of {_listed(position, _operands(position, v))}"
         )
         return Violation(step, None, "end", v, (), text)
-    if not missing:
+    if len(missing) == 0:
         return None
     v, rules = int(missing[0]), position.rules
     is_output = bool((position.dag.outputs == v).any())
@@ -173,9 +173,7 @@ def unfinished(position: Position, missing: Sequence[int]) -> Violation | None:
 # -- phrases -----------------------------------------------------------------------------------
 
 
-def _reason(
-    position: Position, kind: int, vertex: int, rule: str
-) -> tuple[str, tuple[int, ...]]:
+def _reason(position: Position, kind: int, vertex: int, rule: str) -> tuple[str, tuple[int, ...]]:
     """Say what is wrong with a move, as the predicate of its sentence, and which are missing."""
     name, rules = position.dag.name, position.rules
     if rule == "sliding":

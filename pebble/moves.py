@@ -53,17 +53,20 @@ class Move:
         InvalidMoveError
             If the text is no move or names a vertex that does not exist.
         """
-        words = text.split()
+        words = text.split(maxsplit=1)  # names of a user's vertices may hold blanks
         if len(words) != 2 or words[0].upper() not in ("L", "S", "C", "D", *KINDS):
             raise InvalidMoveError(
                 f"{text!r} is no move: expected L, S, C or D and a vertex, as in 'L 17'"
             )
         kind = LETTERS.index(words[0][0].upper())
+        words[1] = words[1].strip()
         if words[1].isascii() and words[1].isdigit():
             vertex = int(words[1])
             if vertex >= (len(dag) if dag is not None else MAX_VERTICES):
-                count = f"0 to {len(dag) - 1}" if dag is not None else f"below {MAX_VERTICES}"
-                raise InvalidMoveError(f"{text!r}: there is no vertex {vertex}; vertices are {count}")
+                known = f"0 to {len(dag) - 1}" if dag is not None else f"below {MAX_VERTICES}"
+                raise InvalidMoveError(
+                    f"{text!r}: there is no vertex {vertex}; vertices are {known}"
+                )
             return cls(kind, vertex)
         if dag is None:
             raise InvalidMoveError(f"{text!r}: {words[1]!r} is no vertex number")

@@ -6,10 +6,12 @@ import dataclasses
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from pebble.rules import HK, Rules
+from pebble.rules import Rules
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 __all__ = ["Report", "Traffic"]
 
@@ -45,7 +47,7 @@ class Report:
 
     Examples
     --------
-    >>> report = Report("pyramid:h=1", "naive", 3, HK, 2, 1, 1, 0, 3, 6, {"vertex": (2, 1)})
+    >>> report = Report("pyramid:h=1", "naive", 3, Rules(), 2, 1, 1, 0, 3, 6, {"vertex": (2, 1)})
     >>> report.io, report.to_json()["tensors"]
     (3, {'vertex': {'loads': 2, 'stores': 1}})
     >>> print(report)

@@ -94,9 +94,7 @@ class Rules:
         if self == GRAPHIO:
             return "graphio"
         words = ["one-shot" if self.one_shot else "hk"]
-        for name in _SWITCHES[1:]:
-            if getattr(self, name):
-                words.append(name.replace("_", "-"))
+        words += [name.replace("_", "-") for name in _SWITCHES[1:] if getattr(self, name)]
         if self.compute_price:
             words.append(f"compute-price={self.compute_price}")
         return "+".join(words)
@@ -144,11 +142,11 @@ class Rules:
         return cls(**values)  # type: ignore[arg-type]
 
     def describe(self) -> list[str]:
-        """Return one sentence per convention.
+        r"""Return one sentence per convention.
 
         Examples
         --------
-        >>> print(*HK.describe(), sep="\\n")
+        >>> print(*HK.describe(), sep="\n")
         a vertex may be computed any number of times
         inputs start blue
         outputs must end blue

@@ -123,16 +123,16 @@ class Spec:
         for field in dataclasses.fields(self):
             value, kind = getattr(self, field.name), hints[field.name]
             where = f"{self.name}: {field.name}"
-            words = [w for w in _literals(kind)]
+            words = _literals(kind)
             if words and value is not None and value not in words:
                 raise SpecError(f"{where} must be one of {', '.join(words)}; got {value!r}")
             if isinstance(value, bool):
                 raise SpecError(f"{where} must be a positive integer, got {value!r}")
             if kind is int and (not isinstance(value, int) or value < 1):
                 raise SpecError(f"{where} must be a positive integer, got {value!r}")
-            if kind == int | None and value is not None:
-                if not isinstance(value, int) or value < 1:
-                    raise SpecError(f"{where} must be a positive integer, got {value!r}")
+            optional = kind == int | None and value is not None
+            if optional and (not isinstance(value, int) or value < 1):
+                raise SpecError(f"{where} must be a positive integer, got {value!r}")
 
     def __str__(self) -> str:
         shown: dict[str, object] = {}

@@ -55,7 +55,9 @@ class Tensor:
                 for first, size in zip(self.first, self.shape, strict=True)
             )
             came = ",".join(map(str, index))
-            raise GraphError(f"{self.name}[{came}] does not exist: indices are {self.name}[{ranges}]")
+            raise GraphError(
+                f"{self.name}[{came}] does not exist: indices are {self.name}[{ranges}]"
+            )
         steps = zip(index, self.first, self.strides, strict=True)
         return self.base + sum((x - first) * stride for x, first, stride in steps)
 
