@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -297,3 +299,16 @@ def _packed(moves: Moves) -> Moves:
         f"expected a one-dimensional uint32 array of packed moves, got {array.ndim} dimensions of "
         f"{array.dtype}: pack moves with pebble.moves.pack"
     )
+
+
+class _Callable(ModuleType):
+    """Lets ``pebble.referee(...)`` mean the function once this module, its namesake, is loaded.
+
+    The import system sets the package's attribute ``referee`` to this module.
+    """
+
+    def __call__(self, *args: Any, **options: Any) -> Report:
+        return referee(*args, **options)
+
+
+sys.modules[__name__].__class__ = _Callable
