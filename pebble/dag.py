@@ -301,6 +301,18 @@ class Dag:
     def _by_name(self) -> dict[str, int]:
         return {name: vertex for vertex, name in enumerate(self._names or ())}
 
+    def tensor(self, name: str) -> Tensor:
+        """Return the tensor or view of a name.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is none.
+        """
+        if name not in self._by_tensor:
+            raise unknown("tensor", name, self._by_tensor)
+        return self._by_tensor[name]
+
     @cached_property
     def _by_tensor(self) -> dict[str, Tensor]:
         return {t.name: t for t in (*self.views, *self.tensors) if t.name != "vertex"}

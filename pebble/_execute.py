@@ -1,0 +1,62 @@
+"""The machine's kernels: operations on numbers, value by value."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pebble._jit import jit
+from pebble.operations import ADD, DIV, EXP, INPUT, MAX, MUL, SUB
+
+__all__ = ["evaluate", "execute"]
+
+
+@jit
+def _apply(operation, x, y):  # type: ignore[no-untyped-def]
+    if operation == MUL:
+        return x * y
+    if operation == ADD:
+        return x + y
+    if operation == SUB:
+        return x - y
+    if operation == DIV:
+        return np.divide(x, y)
+    if operation == EXP:
+        return np.exp(x)
+    if operation == MAX:
+        return np.maximum(x, y)
+    return np.nan
+
+
+@jit
+def evaluate(order, indptr, preds, operations, values):  # type: ignore[no-untyped-def]
+    """Fill in the values of all vertices that are no inputs, in a topological order."""
+    for i in range(order.size):
+        v = order[i]
+        if operations[v] != INPUT:
+            # An operand used in both slots stands once: it is the first and the last.
+            x, y = values[preds[indptr[v]]], values[preds[indptr[v + 1] - 1]]
+            values[v] = _apply(operations[v], x, y)
+
+
+@jit
+def execute(moves, indptr, preds, operations, fast, slow, given):  # type: ignore[no-untyped-def]
+    """Make moves on numbers, unjudged; return how many were made before a vertex out of range.
+
+    ``given`` holds the inputs where they are computed from nothing; otherwise it is empty.
+    """
+    for i in range(moves.size):
+        v, kind = moves[i] & np.uint32((1 << 30) - 1), moves[i] >> np.uint32(30)
+        if v >= slow.size:
+            return i
+        if kind == 0:
+            fast[v] = slow[v]
+        elif kind == 1:
+            slow[v] = fast[v]
+        elif kind == 3:
+            fast[v] = np.nan
+        elif operations[v] != INPUT:
+            x, y = fast[preds[indptr[v]]], fast[preds[indptr[v + 1] - 1]]
+            fast[v] = _apply(operations[v], x, y)
+        elif given.size:
+            fast[v] = given[v]
+    return moves.size
