@@ -1,0 +1,167 @@
+"""The teaching page as one file: HTML, style, scripts and levels put together."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lab.page.drawing import draw
+from lab.page.levels import Level, lessons
+from pebble import __version__
+from pebble.errors import PebbleError, SpecError
+from pebble.moves import LETTERS, unpack
+
+if TYPE_CHECKING:
+    from pebble.dag import Dag
+    from pebble.moves import Moves
+
+__all__ = ["page", "page_level", "write_page"]
+
+_PARTS = Path(__file__).parent / "parts"
+_SCRIPTS = ("rules.js", "traces.js", "advisor.js", "board.js", "chart.js", "app.js")
+#: Moves of a strategy that a browser replays with pleasure.
+_LONGEST = 20_000
+
+
+def page(levels: Sequence[Level] | None = None) -> str:
+    """Return the page with the given levels, by default the course.
+
+    Nothing in it is fetched from anywhere: it can be opened from disk or hosted as it is.
+
+    Examples
+    --------
+    >>> from lab.page.levels import find_level
+    >>> text = page([find_level("first-steps")])
+    >>> text.startswith("<!doctype html>"), "http://" in text.replace("http://www.w3.org", "")
+    (True, False)
+    """
+    chosen = lessons() if levels is None else list(levels)
+    if not chosen:
+        raise SpecError("a page needs at least one level")
+    names = [level.name for level in chosen]
+    for name in names:
+        if names.count(name) > 1:
+            raise SpecError(f'two levels are named {name!r}: give one another "name"')
+    data = {"version": __version__, "levels": [page_level(level) for level in chosen]}
+    # "</script>" or "<!--" in a teacher's text must not end the element that holds it.
+    packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    text = _part("index.html").replace("@@STYLE@@", _part("page.css").rstrip())
+    scripts = "\n".join(_part(name) for name in _SCRIPTS)
+    return text.replace("@@SCRIPT@@", scripts.rstrip()).replace("@@DATA@@", packed)
+
+
+def write_page(path: str | Path, levels: Sequence[Level] | None = None) -> None:
+    """Write the page to a file, under a temporary name first."""
+    from pebble.files import replacing
+
+    text = page(levels)
+    with replacing(Path(path)) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def page_level(level: Level) -> dict[str, Any]:
+    """Return all that the page needs of a level: graph, drawing, texts, plays to watch."""
+    plays = _plays(level)
+    par = level.par
+    if par is None and plays:
+        par = min(play["io"] for play in plays)
+    # What meets the bound is the optimum, whoever found it.
+    exact = level.par is not None or par == level.lower_bound
+    return {
+        "name": level.name,
+        "title": level.title,
+        "goal": level.goal,
+        "text": list(level.text),
+        "insight": level.insight,
+        "hints": list(level.hints),
+        "memory": level.memory,
+        "rules": _rules(level),
+        "par": par,
+        "exact": exact,
+        "lower_bound": level.lower_bound,
+        "dag": _graph(level.dag, str(level.workload)),
+        "drawing": dataclasses.asdict(draw(level.dag, level.positions)),
+        "plays": plays,
+    }
+
+
+def _part(name: str) -> str:
+    return (_PARTS / name).read_text(encoding="utf-8")
+
+
+def _rules(level: Level) -> dict[str, Any]:
+    rules = level.rules
+    switches = {
+        field.name: True
+        for field in dataclasses.fields(rules)
+        if field.type == "bool" and getattr(rules, field.name)
+    }
+    return {"text": str(rules), "described": rules.describe(), **switches}
+
+
+def _graph(dag: Dag, workload: str) -> dict[str, Any]:
+    import numpy as np
+
+    aliases = {}
+    for view in dag.views:
+        for place in np.ndindex(view.shape):
+            index = tuple(f + i for f, i in zip(view.first, place, strict=True))
+            label = f"{view.name}[{','.join(map(str, index))}]" if index else view.name
+            aliases[label] = view.vertex(index)
+    return {
+        "names": [dag.name(v) for v in range(len(dag))],
+        "operands": [dag.operands(v).tolist() for v in range(len(dag))],
+        "inputs": dag.inputs.tolist(),
+        "outputs": dag.outputs.tolist(),
+        "aliases": aliases,
+        "fingerprint": dag.fingerprint,
+        "source": workload,
+    }
+
+
+def _plays(level: Level) -> list[dict[str, Any]]:
+    """Return the plays to watch: the certificate, then the strategies', cheapest last."""
+    from pebble.referee import referee
+
+    plays = []
+    for text in level.strategies:
+        moves = _strategy_moves(level, text)
+        if moves is not None:
+            report = referee(level.dag, moves, level.memory, level.rules)
+            plays.append({"title": text, "io": report.io, "moves": _texts(moves), "best": False})
+    plays.sort(key=lambda play: -play["io"])
+    if level.certificate:
+        moves = level.moves()
+        title = "the best possible play"
+        plays.append({"title": title, "io": level.par, "moves": _texts(moves), "best": True})
+    elif plays:
+        plays[-1]["best"] = True
+    return plays
+
+
+def _strategy_moves(level: Level, text: str) -> Moves | None:
+    """Return a strategy's moves; None when it is too long to be watched."""
+    import numpy as np
+
+    from strategies.registry import strategy
+
+    chosen = strategy(text)
+    try:
+        chosen.require(level.workload, level.memory)
+    except PebbleError as error:
+        raise type(error)(f"level {level.name}: {error}") from None
+    chunks, total = [], 0
+    for chunk in chosen.moves(level.workload, level.memory, level.dag):
+        chunks.append(chunk)
+        total += chunk.size
+        if total > _LONGEST:
+            return None
+    return np.concatenate(chunks)
+
+
+def _texts(moves: Moves) -> list[str]:
+    kinds, vertices = unpack(moves)
+    return [f"{LETTERS[k]} {v}" for k, v in zip(kinds.tolist(), vertices.tolist(), strict=True)]
