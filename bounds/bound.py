@@ -18,14 +18,30 @@ from pebble.errors import SpecError, unknown
 if TYPE_CHECKING:
     from graphs import Workload
 
-__all__ = ["Bound", "Kind", "M", "crossover", "d", "k", "m", "n", "regimes"]
+__all__ = ["Z_QK", "Bound", "Kind", "M", "Z_input", "arity", "crossover", "d", "depth", "k", "m"]
+__all__ += ["n", "regimes", "s"]
 
-Kind = Literal["exact", "lower", "upper", "theta"]
-KINDS: dict[str, str] = {"exact": "= {}", "lower": ">= {}", "upper": "<= {}", "theta": "Θ({})"}
+Kind = Literal["exact", "lower", "upper", "theta", "omega", "claimed"]
+KINDS: dict[str, str] = {
+    "exact": "= {}",
+    "lower": ">= {}",
+    "upper": "<= {}",
+    "theta": "Θ({})",
+    "omega": "Ω({})",
+    # A printed lower bound that does not hold in our game as printed: never one to judge by.
+    "claimed": "claimed >= {}",
+}
+#: Kinds that are orders of growth, without a constant.
+ORDERS = {"theta": "Θ", "omega": "Ω"}
 
-#: Sizes of workloads, and M, the number of red pebbles. All formulas share these five.
+#: Sizes of workloads, and M, the number of red pebbles. All formulas share these.
 n, d, M, m, k = sympy.symbols("n d M m k", positive=True, integer=True)
-SYMBOLS = {symbol.name: symbol for symbol in (n, d, M, m, k)}
+#: Complete trees.
+depth, arity = sympy.symbols("depth arity", positive=True, integer=True)
+#: Sparse attention: share of the blocks that a mask keeps, nonzeros of Q and K, scores kept.
+s = sympy.Symbol("s", positive=True)
+Z_input, Z_QK = sympy.symbols("Z_input Z_QK", positive=True, integer=True)
+SYMBOLS = {symbol.name: symbol for symbol in (n, d, M, m, k, depth, arity, s, Z_input, Z_QK)}
 
 Number = int | float
 
@@ -49,10 +65,11 @@ class Bound:
         Short name, unique: ``li24-gradient``.
     workload : str
         The family of workloads: ``attention-gradient``.
-    kind : {"exact", "lower", "upper", "theta"}
-        What the expression says of the I/O. A Θ has no constant, see `scaled`.
+    kind : {"exact", "lower", "upper", "theta", "omega", "claimed"}
+        What the expression says of the I/O. A Θ or Ω has no constant, see `scaled`. A claimed
+        lower bound is printed in the literature, but fails in our game: ``hypotheses`` says where.
     expression : sympy.Expr
-        In the symbols ``n, d, M, m, k`` of this module.
+        In the symbols of this module.
     condition : sympy Boolean
         Where the statement holds.
     rules : str
@@ -65,7 +82,8 @@ class Bound:
         Name of the algorithm whose I/O this is; empty if it is the least I/O of any play.
     options : tuple of str
         Options of the workload (such as ``sum``) that do not matter to the statement. With any
-        other option, `covers` says no.
+        other option, `covers` says no. An entry ``softmax=early`` asks for that value; several for
+        the same option, for one of them.
     scale : int or float
         The constant that `scaled` has put before a Θ.
 
@@ -117,14 +135,14 @@ class Bound:
     def has_constant(self) -> bool:
         """Whether the expression is a number of moves, and no order of growth.
 
-        True for all kinds but Θ, and for a Θ that `scaled` has given a constant.
+        True for all kinds but Θ and Ω, and for those that `scaled` has given a constant.
         """
-        return self.kind != "theta" or self.scale != 1
+        return self.kind not in ORDERS or self.scale != 1
 
     @property
     def label(self) -> str:
         """Name for a legend; a constant that was chosen, and not proved, shows."""
-        statement = f"Θ({self.name})" if self.kind == "theta" else self.name
+        statement = f"{ORDERS[self.kind]}({self.name})" if self.kind in ORDERS else self.name
         return statement if self.scale == 1 else f"{self.scale:.3g} × {statement}"
 
     def evaluate(self, **values: Number) -> Number:
@@ -155,6 +173,26 @@ class Bound:
         except (ZeroDivisionError, OverflowError, ValueError) as error:
             raise SpecError(f"{self.name} is undefined at {self._at(values)}: {error}") from error
         return value if isinstance(value, int) else float(value)
+
+    def floor(self, **values: Number) -> int:
+        """Whole part of the expression, exact however large the sizes are.
+
+        A lower bound that is printed must not have been rounded up, as a float may have been.
+
+        Examples
+        --------
+        >>> from bounds.theorems import theorems
+        >>> sllg = next(b for b in theorems("matmul") if b.name == "sllg17-matmul")
+        >>> sllg.evaluate(m=7, n=7, k=7, M=5), sllg.floor(m=7, n=7, k=7, M=5)
+        (296.788..., 296)
+        """
+        value = self.evaluate(**values)
+        if isinstance(value, int):
+            return value
+        exact = {
+            SYMBOLS[name]: sympy.nsimplify(values[name], rational=True) for name in self.symbols
+        }
+        return int(sympy.floor(self.expression.subs(exact)))
 
     def holds(self, **values: Number) -> bool:
         """Whether the condition holds at these sizes; parameters and errors as in `evaluate`."""
@@ -199,7 +237,17 @@ class Bound:
             family, given = spec.parse(str(workload))
         except SpecError:  # the path of a graph file is no text form
             return False
-        return family == self.workload and set(given) <= {*SYMBOLS, *self.options}
+        free = {option for option in self.options if "=" not in option}
+        asked: dict[str, set[str]] = {}
+        for option in self.options:
+            if "=" in option:
+                key, _, value = option.partition("=")
+                asked.setdefault(key, set()).add(value)
+        return (
+            family == self.workload
+            and set(given) <= {*SYMBOLS, *free, *asked}
+            and all(given.get(key) in values for key, values in asked.items())
+        )
 
     def values(self, workload: Workload, memory: Number | None = None) -> dict[str, Number]:
         """Sizes of a workload by the names that `evaluate` and `holds` take.
@@ -228,16 +276,18 @@ class Bound:
                 f"{self.name} is a statement about {self.workload}, not about {workload}"
             )
         values: dict[str, Number] = {} if memory is None else {"M": memory}
-        return values | {name: getattr(workload, name) for name in self.symbols if name != M.name}
+        # What the workload cannot tell, such as a number of nonzeros, is left out.
+        known = {name: getattr(workload, name, None) for name in self.symbols if name != M.name}
+        return values | {name: value for name, value in known.items() if value is not None}
 
     def scaled(self, constant: Number) -> Bound:
-        """Put an explicit constant before a Θ, for plotting; `label` names it.
+        """Put an explicit constant before a Θ or Ω, for plotting; `label` names it.
 
         Raises
         ------
         SpecError
-            If the bound is no Θ (its constant is proved, another would falsify it), or the constant
-            is not positive.
+            If the bound is no order of growth (its constant is proved, another would falsify it),
+            or the constant is not positive.
 
         Examples
         --------
@@ -246,9 +296,9 @@ class Bound:
         >>> curve.label, curve.evaluate(n=64, d=16, M=256)
         ('4 × Θ(sy24-forward)', 16384.0)
         """
-        if self.kind != "theta":
+        if self.kind not in ORDERS:
             raise SpecError(
-                f"{self.name} is {self.kind}: its constant is proved, only a Θ may be scaled"
+                f"{self.name} is {self.kind}: its constant is proved, only a Θ or Ω may be scaled"
             )
         if not (constant > 0 and math.isfinite(constant)):
             raise SpecError(f"the scale of {self.name} must be positive, got {constant!r}")
@@ -260,10 +310,13 @@ class Bound:
         """Plain form for ``--json``.
 
         ``value`` is None if a size is missing or the statement does not hold at these sizes; then
-        ``holds`` is None or false.
+        ``holds`` is None or false. The value of a lower bound is its whole part.
         """
         known = all(name in values for name in self.symbols)
         holds = self.holds(**values) if known else None
+        value: Number | None = None
+        if holds:
+            value = self.floor(**values) if self.kind == "lower" else self.evaluate(**values)
         return {
             "name": self.name,
             "workload": self.workload,
@@ -273,7 +326,7 @@ class Bound:
             "expression": str(self.expression),
             "condition": str(self.condition),
             "holds": holds,
-            "value": self.evaluate(**values) if holds else None,
+            "value": value,
             "reference": self.reference,
             "hypotheses": self.hypotheses,
         }

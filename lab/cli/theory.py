@@ -51,6 +51,7 @@ def _say(workload: Workload, memory: int | None, shown: list[dict[str, Any]], ru
             f"no bound on this workload is known here under the rules {rules}; try --rules hk"
         )
     signs = {"theta": "order", "lower": "at least", "upper": "at most", "exact": "exactly"}
+    signs |= {"omega": "at least of order", "claimed": "printed, but not so in this game: at least"}
     for bound in shown:
         whose = f", I/O of {bound['algorithm']}" if bound["algorithm"] else ""
         click.echo(f"\n{bound['name']}{whose}")

@@ -56,7 +56,10 @@ def test_sizes_that_are_not_needed_are_allowed():
     [
         ({"n": 3, "M": 4}, "b needs M, d, n; missing d"),
         ({}, "missing M, d, n"),
-        ({"n": 3, "d": 2, "M": 4, "D": 2}, "b: unknown size 'D'.*Known: M, d, k, m, n"),
+        (
+            {"n": 3, "d": 2, "M": 4, "D": 2},
+            "b: unknown size 'D'.*Known: M, Z_QK, Z_input",
+        ),
         ({"n": 0, "d": 2, "M": 4}, "n must be a positive number, got 0"),
         ({"n": -3, "d": 2, "M": 4}, "n must be a positive number, got -3"),
         ({"n": 3, "d": True, "M": 4}, "d must be a positive number, got True"),

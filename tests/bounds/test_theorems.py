@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphs
+from bounds import crossover
+from bounds.bound import Z_QK, Z_input
 from bounds.theorems import all_theorems, theorems, theorems_for
 from pebble.errors import SpecError, UnknownNameError
 
@@ -108,6 +110,15 @@ def test_where_a_theta_holds_it_is_no_less_than_the_compulsory_io(n, d, m, k, M)
                 "sy24-forward",
                 "dao22-standard-forward",
                 "dao22-flash-forward",
+                "dao22-no-better",
+                "aio26-forward",
+                "li24-sparse-forward",
+                "dao22-block-sparse",
+                "certified-scores",
+                "certified-forward",
+                "certified-forward-middle",
+                "certified-forward-small",
+                "certified-both-products",
                 "compulsory-attention-forward",
             ],
         ),
@@ -117,6 +128,12 @@ def test_where_a_theta_holds_it_is_no_less_than_the_compulsory_io(n, d, m, k, M)
                 "li24-backward",
                 "dao22-standard-backward",
                 "dao22-flash-backward",
+                "li24-sparse-backward",
+                "certified-backward-loads-any",
+                "certified-backward-loads",
+                "certified-backward-small",
+                "certified-backward",
+                "certified-backward-any",
                 "compulsory-attention-backward",
             ],
         ),
@@ -124,12 +141,25 @@ def test_where_a_theta_holds_it_is_no_less_than_the_compulsory_io(n, d, m, k, M)
             "attention-gradient:n=8,d=4,form=as24",
             ["li24-gradient", "compulsory-attention-gradient"],
         ),
-        ("bilinear:n=8,d=4", ["compulsory-bilinear"]),
-        ("matmul:m=2,n=3,k=4", ["hk81-matmul", "compulsory-matmul"]),
+        ("bilinear:n=8,d=4", ["certified-bilinear", "compulsory-bilinear"]),
+        (
+            "matmul:m=2,n=3,k=4",
+            [
+                "hk81-matmul",
+                "sllg17-matmul",
+                "kw19-matmul",
+                "certified-matmul",
+                "compulsory-matmul",
+            ],
+        ),
         ("fft:n=8", ["hk81-fft", "compulsory-fft"]),
         ("pyramid:h=3", []),
         # A dense theorem says nothing of a masked workload.
-        ("attention-forward:n=8,d=4,mask=causal", []),
+        (
+            "attention-forward:n=8,d=4,mask=causal",
+            ["li24-sparse-forward", "dao22-block-sparse"],
+        ),
+        ("tree:depth=3,arity=3", ["psy25-tree", "psy25-tree-partial"]),
         ("graph.json", []),
         ("folder:a/graph.json", []),
     ],
@@ -180,4 +210,62 @@ def test_every_theorem_states_rules_reference_and_hypotheses():
     for bound in all_theorems():
         assert bound.reference
         assert bound.hypotheses
-        assert bound.rules in {"hk", "hk, one-shot"}
+        assert bound.rules in {"hk", "hk, one-shot", "one-shot", "prbp"}
+
+
+def test_a_bound_may_ask_for_the_value_of_an_option():
+    two_pass = BY_NAME["certified-two-pass"]
+
+    assert two_pass.covers("attention-forward:n=8,d=4,softmax=early")
+    assert two_pass.covers("attention-forward:n=8,d=4,softmax=safe,sum=tree")
+    assert not two_pass.covers("attention-forward:n=8,d=4")
+    assert not two_pass.covers("attention-forward:n=8,d=4,softmax=late")
+
+
+def test_the_printed_bound_that_fails_is_no_lower_bound():
+    printed = BY_NAME["kw19-matmul"]
+    sizes = {"m": 5, "n": 5, "k": 1, "M": 4}
+
+    # A schedule of 45 exists; what is certified is less.
+    assert printed.holds(**sizes)
+    assert printed.evaluate(**sizes) == 50
+    assert printed.kind == "claimed"
+    assert BY_NAME["certified-matmul"].floor(**sizes) == 25
+
+
+def test_sizes_that_a_workload_cannot_tell_give_no_value():
+    sparse = BY_NAME["li24-sparse-forward"]
+    sizes = sparse.values(graphs.workload("attention-forward:n=8,d=4"), memory=16)
+
+    assert sizes == {"M": 16}
+    assert sparse.to_json(**sizes)["value"] is None
+    # min(64^2 / 16, 64 * 8 / 4), and 64^2 / 256 on the other side of M = 64^2 / 64
+    assert sparse.evaluate(M=16, Z_input=64, Z_QK=64) == 128
+    assert sparse.evaluate(M=256, Z_input=64, Z_QK=64) == 16
+
+
+def test_regimes_of_sparse_attention_meet_where_li_says():
+    assert crossover(BY_NAME["li24-sparse-forward"]) == Z_input**2 / Z_QK
+
+
+@pytest.mark.parametrize(
+    ("sizes", "plain", "partial"),
+    [
+        ({"depth": 2, "arity": 2, "M": 3}, 7, 5),
+        ({"depth": 3, "arity": 2, "M": 3}, 15, 11),
+        ({"depth": 3, "arity": 3, "M": 4}, 44, 28),
+    ],
+)
+def test_trees_with_and_without_partial_computation(sizes, plain, partial):
+    assert BY_NAME["psy25-tree"].evaluate(**sizes) == plain
+    assert BY_NAME["psy25-tree-partial"].evaluate(**sizes) == partial
+    assert BY_NAME["psy25-tree"].holds(**sizes)
+
+
+def test_a_lower_bound_is_printed_rounded_down():
+    # 2 * 7^3 / sqrt(5) = 306.788...
+    assert BY_NAME["certified-matmul"].to_json(m=7, n=7, k=7, M=5)["value"] == 306
+    # Beyond what a float can tell apart: isqrt(4 n^6 / 5).
+    n = 2**40 + 1
+    value = BY_NAME["certified-matmul"].floor(m=n, n=n, k=n, M=5)
+    assert value == math.isqrt(4 * n**6 // 5)
