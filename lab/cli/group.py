@@ -76,8 +76,9 @@ class PebbleGroup(click.Group):
             return _complain("out of memory: take smaller sizes, or count without a DAG", MISUSE)
         except (click.Abort, KeyboardInterrupt):
             return _complain("interrupted; nothing half-written is left", INTERRUPTED)
-        except BrokenPipeError:
-            # Whoever read our output has gone. Python flushes once more at the end: into nothing.
+        except (BrokenPipeError, SystemExit):
+            # Whoever read our output has gone (click makes a SystemExit of it). Python flushes
+            # once more at the end: into nothing.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return CLOSED
         return code if isinstance(code, int) else 0

@@ -1,0 +1,451 @@
+"""The command line's contract: JSON keys, exit codes, one line of error, no files left behind."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import graphs
+import lab
+from lab.cli import main
+from pebble import __version__
+
+REPORT_KEYS = {
+    "workload", "strategy", "memory", "rules", "loads", "stores", "io", "computes", "recomputes",
+    "peak_red", "moves", "tensors",
+}  # fmt: skip
+BACKWARD = "attention-backward:n=6,d=3"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments, code=0):
+    done = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
+    assert done.exit_code == code, done.output
+    return done
+
+
+def run_json(*arguments, code=0):
+    return json.loads(run(*arguments, "--json", code=code).stdout)
+
+
+def refused(*arguments):
+    """Run what must be refused; return the one line of explanation."""
+    before = sorted(Path().iterdir())
+    done = run(*arguments, code=2)
+    assert done.stdout == ""
+    assert sorted(Path().iterdir()) == before
+    message = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
+    assert len(message) == 1
+    return message[0]
+
+
+# -- help --------------------------------------------------------------------------------------
+
+
+def examples(command):
+    lines = (command.epilog or "").splitlines()
+    return [line.strip() for line in lines if line.strip().startswith("pebble ")]
+
+
+@pytest.mark.parametrize("name", [None, *main.commands])
+def test_help_ends_with_an_example_that_runs(name):
+    command = main if name is None else main.commands[name]
+
+    shown = run(*([] if name is None else [name]), "--help").output
+    assert shown.rstrip().splitlines()[-1].strip().startswith("pebble ")
+    assert examples(command)
+    for line in examples(command):
+        assert run(*shlex.split(line)[1:]).output
+
+
+@pytest.mark.parametrize("name", sorted(main.commands))
+def test_every_command_speaks_json_and_says_what_it_does(name):
+    command = main.commands[name]
+
+    assert "--json" in {option for p in command.params for option in p.opts}
+    assert command.get_short_help_str(200).endswith(".")
+    for parameter in command.params:
+        assert isinstance(parameter, click.Argument) or parameter.help
+
+
+def test_the_contract_is_complete():
+    contract = {"play", "count", "sweep", "bound", "graph", "check", "list"}
+
+    assert contract <= set(main.commands)
+
+
+def test_version():
+    assert __version__ in run("--version").stdout
+
+
+def test_help_imports_nothing_heavy():
+    heavy = ["numpy", "numba", "sympy", "matplotlib", "networkx", "scipy", "rich", "pandas"]
+    code = (
+        "import sys\nfrom lab.cli import main\n"
+        "try: main(['--help'])\nexcept SystemExit: pass\n"
+        f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stderr.strip() == "[]"
+
+
+# -- play and count ------------------------------------------------------------------------------
+
+
+def test_play_gives_the_report():
+    data = run_json("play", BACKWARD, "--strategy", "flash", "--memory", "64")
+
+    report = lab.play(BACKWARD, "flash", 64)
+    assert set(data) >= REPORT_KEYS
+    assert data == report.to_json()
+    assert data["tensors"]["Q"] == {"loads": report.tensors["Q"].loads, "stores": 0}
+
+
+def test_count_gives_the_same_and_builds_no_dag(monkeypatch):
+    played = run_json("play", BACKWARD, "-s", "flash", "-M", "64")
+    monkeypatch.setattr("graphs.registry.FormulaWorkload.dag", None)
+
+    assert run_json("count", BACKWARD, "-s", "flash", "-M", "64") == played
+
+
+def test_budgets_may_be_formulas_and_names_aliases():
+    by_formula = run_json("count", "backward:n=6,d=3", "-s", "flashattention", "-M", "7*d^2+1")
+
+    assert by_formula == run_json("count", BACKWARD, "-s", "flash", "-M", "64")
+
+
+def test_play_prints_a_table():
+    shown = run("play", BACKWARD, "--strategy", "flash", "--memory", "64").stdout
+
+    report = lab.play(BACKWARD, "flash", 64)
+    assert str(report) in shown
+    # Q, K, V, O, dO, l; dQ, dK, dV.
+    assert f"inputs + outputs, which every play moves: {8 * 18 + 6}" in shown
+
+
+@pytest.mark.parametrize(("sizes", "constant"), [("paper", 12), ("fit", 6)])
+def test_the_closed_form_of_flash_attention_leads_with_12_as_printed_and_6_at_best(sizes, constant):
+    workload = "attention-forward:n=1048576,d=64"
+
+    shown = run("count", workload, "-s", f"flash:sizes={sizes}", "-M", "98304").stdout
+
+    assert f"leading term {constant}*d**2*n**2/M   for d^2 << M << n d" in shown
+    assert (
+        "closed form"
+        not in run("count", BACKWARD, "-s", "flash", "-M", "64", "--no-formula").stdout
+    )
+    form = run_json("count", workload, "-s", f"flash:sizes={sizes}", "-M", "98304", "--formula")
+    assert form["closed_form"]["leading"]["d^2 << M << n d"] == f"{constant}*d**2*n**2/M"
+
+
+def test_a_graph_file_is_a_workload(folder):
+    run("graph", "pyramid:h=3", "--out", "pyramid.json")
+
+    data = run_json("play", "pyramid.json", "-s", "naive", "-M", "3")
+
+    assert data["workload"] == "pyramid.json"
+    assert data["io"] == run_json("play", "pyramid:h=3", "-s", "naive", "-M", "3")["io"]
+
+
+def test_one_shot():
+    data = run_json("play", BACKWARD, "-s", "naive", "-M", "9", "--rules", "one-shot")
+
+    assert (data["rules"], data["recomputes"]) == ("one-shot", 0)
+    assert "computes some vertices" in refused(
+        "play", "attention-gradient:n=6,d=3", "-s", "flash", "-M", "99", "--rules", "one-shot"
+    )
+
+
+# -- sweep ---------------------------------------------------------------------------------------
+
+SWEEP = ("sweep", "attention-gradient:n=32,d=8", "-s", "naive,flash,algorithm6", "-M", "16:512:x2")
+
+
+def test_sweep_prints_a_table_and_the_crossover():
+    shown = run(*SWEEP).stdout
+
+    lines = shown.splitlines()
+    row = next(line.split() for line in lines if line.strip().startswith("256 "))
+    results = lab.sweep("attention-gradient:n=32,d=8", "naive,flash,algorithm6", "256")
+    assert row[:2] == ["256", "4"]
+    assert row[2:5] == [f"{r.io:,}" for r in results]
+    assert row[5:8] == [f"{r.io_over_bound:.1f}" for r in results]
+    assert row[8] == "flash"
+    first = next(line.split() for line in lines if line.strip().startswith("16 "))
+    assert first[3] == "–"
+    assert first[-1] == "algorithm6"
+    assert "– flash needs M >= " in shown
+    assert "crossover: algorithm6 has the least I/O below M = " in shown
+    assert "18 points: " in shown
+    assert "refereed move by move, rules hk" in shown
+
+
+def test_sweep_json_and_files(folder):
+    data = run_json(*SWEEP, "--method", "tally", "--out", "rows.csv", "--plot", "io.png")
+
+    assert data["files"] == ["rows.csv", "io.png"]
+    assert len(data["rows"]) == 18
+    assert {"workload", "strategy", "memory", "status", "io", "io_over_bound", "method"} <= set(
+        data["rows"][0]
+    )
+    (crossing,) = data["crossovers"]
+    assert (crossing["before"], crossing["after"]) == ("algorithm6", "flash")
+    assert crossing["low"] < crossing["x"] < crossing["high"]
+    assert [row.to_json() for row in lab.Results.read("rows.csv")] == data["rows"]
+    assert (folder / "io.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_sweep_takes_several_workloads_and_sizes_as_ranges():
+    data = run_json(
+        "sweep", "attention-forward:n=4:16:x2,d=2", "pyramid:h=3,fft:n=4",
+        "-s", "naive,flash:rows=1,columns=2", "-M", "20",
+    )  # fmt: skip
+
+    assert [row["workload"] for row in data["rows"][::2]] == [
+        "attention-forward:n=4,d=2",
+        "attention-forward:n=8,d=2",
+        "attention-forward:n=16,d=2",
+        "pyramid:h=3",
+        "fft:n=4",
+    ]
+    assert [row["strategy"] for row in data["rows"][:2]] == ["naive", "flash:rows=1,columns=2"]
+    assert data["rows"][-1]["status"].startswith("does not play")
+
+
+def test_the_axis_is_what_varies(monkeypatch):
+    drawn = []
+    monkeypatch.setattr("lab.cli.sweeps._draw", lambda results, x, path: drawn.append(x))
+
+    run("sweep", "attention-forward:n=4:16:x2,d=2", "-s", "naive", "-M", "20", "--plot", "a.png")
+    run("sweep", "attention-forward:n=4,d=2:4:x2", "-s", "naive", "-M", "20", "--plot", "a.png")
+    run("sweep", "attention-forward:n=4,d=2:4:x2", "-s", "naive", "-M", "8,20", "--plot", "a.png")
+
+    assert drawn == ["n", "d", "M"]
+
+
+def test_a_failed_point_is_a_finding(monkeypatch):
+    from pebble.errors import TraceError
+
+    def play(workload, strategy, memory, *_, dag=None):
+        raise TraceError("no luck") if memory == 8 else KeyError
+
+    monkeypatch.setattr("lab.playing.play", play)
+    assert "no luck" in refused("sweep", "pyramid:h=3", "-s", "naive", "-M", "8")
+
+
+# -- bound, graph, list ----------------------------------------------------------------------------
+
+
+def test_bound_json():
+    data = run_json("bound", "attention-gradient:n=128,d=32", "--memory", "256")
+
+    by_name = {bound["name"]: bound for bound in data["bounds"]}
+    theta = by_name["li24-gradient"]
+    assert {"name", "kind", "rules", "expression", "condition", "value", "reference"} <= set(theta)
+    assert (theta["kind"], theta["rules"]) == ("theta", "hk")
+    assert theta["value"] == (128**2 * 32 + 128 * 32**2) / 16
+    assert by_name["compulsory-attention-gradient"]["value"] == 4 * 128 * 32 + 3 * 32**2
+
+
+def test_bound_without_memory_has_formulas_alone():
+    data = run_json("bound", "attention-forward:n=64,d=16")
+
+    assert data["bounds"][0]["name"] == "sy24-forward"
+    assert data["bounds"][0]["value"] is None
+    assert "Min(" in data["bounds"][0]["expression"]
+
+
+def test_bound_keeps_to_the_rules():
+    assert [b["name"] for b in run_json("bound", "pyramid:h=3")["bounds"]] == ["compulsory"]
+    assert run_json("bound", "pyramid:h=3")["bounds"][0]["value"] == 5
+    assert run_json("bound", "pyramid:h=3", "--rules", "graphio")["bounds"] == []
+    assert "no bound" in run("bound", "pyramid:h=3", "--rules", "graphio").stdout
+
+
+def test_bound_outside_its_condition_has_no_value():
+    shown = run("bound", "attention-forward:n=64,d=16", "--memory", "9999").stdout
+
+    assert "where M <= n*Min(d, n): not so here" in shown
+
+
+@pytest.mark.parametrize("suffix", ["json", "npz", "graphml", "txt", "dot"])
+def test_graph_writes_every_format(folder, suffix):
+    data = run_json("graph", "matmul:m=2,n=2,k=2", "--out", f"product.{suffix}")
+
+    assert (data["vertices"], data["edges"], data["inputs"], data["outputs"]) == (20, 24, 8, 4)
+    assert (folder / f"product.{suffix}").stat().st_size > 0
+    if suffix != "dot":
+        assert len(graphs.read_graph(f"product.{suffix}")) == 20
+
+
+def test_graph_json_format(folder):
+    run("graph", "pyramid:h=1", "--out", "p.json")
+
+    data = json.loads((folder / "p.json").read_text())
+    assert data["format"] == "pebble-dag 1"
+    assert data["predecessors"] == [[], [], [0, 1]]
+    assert data["outputs"] == [2]
+    assert data["names"] == ["row0[0]", "row0[1]", "row1[0]"]
+
+
+def test_graph_shows_the_formula():
+    assert "O[i,k] = U[i,k] / l[i]" in run("graph", "attention-forward:n=4,d=2").stdout
+
+
+def test_list_json():
+    data = run_json("list")
+
+    assert set(data) == {"workloads", "strategies", "bounds", "rules"}
+    assert {"attention-gradient", "fft"} <= {entry["name"] for entry in data["workloads"]}
+    assert {"naive", "flash", "algorithm6"} <= {entry["name"] for entry in data["strategies"]}
+    assert set(run_json("list", "--strategies")) == {"strategies"}
+
+
+def test_list_text():
+    shown = run("list").stdout
+
+    for word in ("attention-backward:n=,d=", "algorithm6", "li24-gradient", "one-shot"):
+        assert word in shown
+
+
+# -- bad input ---------------------------------------------------------------------------------
+
+PLAY = ("play", BACKWARD, "-s", "flash", "-M", "64")
+
+
+def changed(**changes):
+    words = {"workload": BACKWARD, "strategy": "flash", "memory": "64", "rules": "hk"} | changes
+    return (
+        "play", words["workload"], "-s", words["strategy"], "-M", words["memory"],
+        "--rules", words["rules"], "--trace", "t.txt",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (changed(workload="attention-bakward:n=4,d=2"), "did you mean 'attention-backward'"),
+        (changed(workload="attention-backward:n=4,e=2"), "unknown option 'e'"),
+        (changed(workload="attention-backward:n=4"), "needs d="),
+        (changed(workload="attention-backward:n=0,d=2"), "n must be a positive integer, got '0'"),
+        (changed(workload="attention-backward:n=4,d=-2"), "d must be a positive integer"),
+        (changed(workload="attention-backward:n=4.5,d=2"), "n must be a positive integer"),
+        (changed(workload="attention-backward:n=4,d=x"), "d must be a positive integer"),
+        (changed(workload="attention-backward"), "needs n= and d="),
+        (changed(workload="nowhere.json"), "there is no such file"),
+        (changed(strategy="flsh"), "did you mean 'flash'"),
+        (changed(strategy="flash:rowz=4"), "unknown option 'rowz'; did you mean 'rows'"),
+        (changed(strategy="flash:rows=0"), "rows must be a positive integer"),
+        (changed(strategy="saha-ye"), "saha-ye does not play attention-backward"),
+        (changed(memory="0"), "M must be a positive integer, got '0'"),
+        (changed(memory="-5"), "M must be a positive integer, got '-5'"),
+        (changed(memory="6.5"), "M must be a positive integer, got '6.5'"),
+        (changed(memory="lots"), "unknown size"),
+        (changed(memory="3"), "needs M >= "),
+        (changed(rules="hong"), "unknown rules 'hong'"),
+        (changed(workload="attention-backward:n=200000,d=64", strategy="naive"), "pebble count"),
+        (("count", BACKWARD, "-s", "flash", "-M", "3"), "needs M >= "),
+        (("count", "pyramid:h=3", "-s", "flash", "-M", "30"), "does not play"),
+        (("sweep", BACKWARD, "-s", "flash", "-M", "3,4"), "needs M >= "),
+        (("sweep", BACKWARD, "-s", "flash", "-M", "16:8"), "is no range"),
+        (("sweep", BACKWARD, "-s", "flash", "-M", "99", "--out", "rows.xls"), "written as .csv"),
+        (
+            ("sweep", BACKWARD, "-s", "flash", "-M", "99", "--plot", "io.xls"),
+            "a picture is written as",
+        ),
+        (("sweep", BACKWARD, "-s", "flash", "-M", "99", "--out", "no/rows.csv"), "no folder"),
+        (
+            ("sweep", BACKWARD, "-s", "flash", "-M", "9,99", "--plot", "a.png", "--x", "k"),
+            "no size",
+        ),
+        (("graph", "pyramid:h=3", "--out", "pyramid.xyz"), "cannot write this kind"),
+        (("graph", "pyramid:h=3", "--out", "no/pyramid.json"), "no folder"),
+        (("graph", "pyramid:h=3", "--out", "."), "folder"),
+        (("bound", "piramid:h=3"), "did you mean 'pyramid'"),
+        (("bound", "pyramid:h=3", "--memory", "0"), "positive integer"),
+        (("paly", BACKWARD), "No such command 'paly'"),
+        (("play", BACKWARD, "-M", "64"), "Missing option '--strategy'"),
+        (("play", BACKWARD, "-s", "flash"), "Missing option '--memory'"),
+        (("list", "--colour"), "No such option"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments, words):
+    assert words in refused(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"format": "pebble-dag 1", "predecessors": [[1], [0]]}', "cyclic: "),
+        ('{"format": "pebble-dag 1", "predecessors": []}', "empty"),
+        ('{"format": "pebble-dag 1", "predecessors": [[], [0, 7]]}', "does not exist"),
+        ('{"format": "pebble-dag 1", "predecessors": [[0]]}', "self-loop"),
+        ('{"format": "pebble-dag 9", "predecessors": []}', "pebble-dag 1"),
+        ("no json at all", "is no .json graph file"),
+    ],
+)
+def test_bad_graph_files(folder, content, words):
+    (folder / "g.json").write_text(content)
+
+    assert words in refused("play", "g.json", "-s", "naive", "-M", "9")
+
+
+# -- processes, pipes, interruption ----------------------------------------------------------------
+
+
+def pebble(*arguments, **options):
+    code = "import sys; from lab.cli import main; main(sys.argv[1:])"
+    return subprocess.Popen([sys.executable, "-c", code, *arguments], text=True, **options)
+
+
+def test_a_closed_pipe_is_no_error():
+    process = pebble("list", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+
+    _, errors = process.communicate(timeout=60)
+
+    assert (process.returncode, errors) == (141, "")
+
+
+def test_ctrl_c_ends_a_sweep_and_its_workers_quietly(folder):
+    process = pebble(
+        "sweep", "attention-gradient:n=128,d=32", "-s", "naive", "-M", "16:8192:x1.01", "-j", "2",
+        "--out", "rows.csv", stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    time.sleep(4)
+
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+
+    assert (process.returncode, out) == (130, "")
+    assert errors.strip().endswith("interrupted; nothing half-written is left")
+    assert "Traceback" not in errors
+    assert list(folder.iterdir()) == []
+    assert group_ends(process.pid)
+
+
+def group_ends(group):
+    """Wait until no process of a group is left."""
+    for _ in range(100):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
