@@ -86,41 +86,47 @@ def rows_pass(s: Schedule, rows: Size) -> None:
 
 def output_by_tiles(s: Schedule, tile: Size) -> None:
     """O = U / l (or O = f h), and c = O - E where E is given, by square tiles; both are stored."""
-    made = _summed(s)
+    made, l = _summed(s)
     n, d = made.size
     for I in s.blocks(n, tile):
+        s.load(*(named[I] for named in l))
         for K in s.blocks(d, tile):
             multiply(s, made, I, K, tile)
             _finish_output(s, I, K)
+        s.free(*(named[I] for named in l))
 
 
 def output_outer(s: Schedule, a: Size, b: Size) -> None:
     """O and c by a x b tiles of the running sums."""
-    stationary(s, _summed(s), a, b, _finish_output)
+    made, l = _summed(s)
+
+    def finish(s: Schedule, I: Range, K: Range) -> None:
+        s.load(*(named[I] for named in l))
+        _finish_output(s, I, K)
+        s.free(*(named[I] for named in l))
+
+    stationary(s, made, a, b, finish)
 
 
-def _summed(s: Schedule) -> Named:
-    """Return the sum that O comes from: U, or with ``form=as24`` O itself."""
-    return s.arrays("U" if "U" in s.formula.arrays else "O")[0]
+def _summed(s: Schedule) -> tuple[Named, tuple[Named, ...]]:
+    """Return the sum that O comes from and what divides it: U and l; with ``form=as24`` O alone."""
+    if "U" in s.formula.arrays:
+        return s.arrays("U")[0], s.arrays("l")
+    return s.arrays("O")[0], ()
 
 
 def _finish_output(s: Schedule, I: Range, K: Range) -> None:
-    """Turn a tile of finished sums into stored O and c."""
-    made = _summed(s)
-    O, l = s.arrays("O", "l")
-    late = made.array is not O.array
-    if late:
-        s.load(l[I])
+    """Turn a tile of finished sums into stored O and c, with l red."""
+    made, _ = _summed(s)
+    (O,) = s.arrays("O")
     for i in s.each(I):
         for k in s.each(K):
-            if late:
+            if made.array is not O.array:
                 s.compute(O[i, k])
                 s.free(made[i, k])
             s.store(O[i, k])
             residuals(s, i, k)
             s.free(O[i, k])
-    if late:
-        s.free(l[I])
 
 
 def residuals(s: Schedule, i: Range, k: Range) -> None:

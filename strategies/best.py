@@ -27,7 +27,7 @@ class Best(Strategy):
     Examples
     --------
     >>> from graphs.registry import workload
-    >>> str(Best().choose(workload("attention-backward:n=256,d=8"), 1024))
+    >>> str(Best().choose(workload("attention-backward:n=4096,d=8"), 1024))
     'split'
     """
 

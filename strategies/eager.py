@@ -45,7 +45,7 @@ class Eager(TileStrategy):
     --------
     >>> from graphs.registry import workload
     >>> Eager().count(workload("attention-forward:n=8,d=2"), memory=64).io
-    456
+    440
     """
 
     name: ClassVar[str] = "eager"

@@ -86,7 +86,7 @@ class AttenIO(TileStrategy):
     --------
     >>> from graphs.registry import workload
     >>> AttenIO(sizes="paper").count(workload("attention-forward:n=64,d=8"), memory=88).io
-    14336
+    17408
     """
 
     name: ClassVar[str] = "attenio"
@@ -172,7 +172,7 @@ class Split(TileStrategy):
     --------
     >>> from graphs.registry import workload
     >>> Split().count(workload("attention-backward:n=64,d=8"), memory=131).io
-    29824
+    45952
     """
 
     name: ClassVar[str] = "split"
@@ -209,7 +209,7 @@ class TwoPass(TileStrategy):
     --------
     >>> from graphs.registry import workload
     >>> TwoPass().count(workload("attention-forward:n=64,d=8,softmax=safe"), memory=85).io
-    18048
+    22144
     """
 
     name: ClassVar[str] = "two-pass"

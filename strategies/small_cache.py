@@ -77,10 +77,11 @@ class SquareTiles(TileStrategy):
         text: Callable[..., None],
         formula: Formula,
         outer_text: Callable[..., None],
+        array: str = "S",
     ) -> Choice:
-        """Return a phase on square tiles, or its like on a x b tiles."""
+        """Return a phase on square tiles, or its like on a x b tiles of an array."""
         if self.tiles == "outer":
-            return (outer(name, outer_text, formula),)
+            return (outer(name, outer_text, formula[array]),)
         extents = dict.fromkeys(i.size for a in formula.arrays.values() for i in a.indices)
         fixed = {} if self.tile is None else {"tile": self.tile}
         return (Phase(name, text, (Tile("tile", "B", tuple(extents)),), fixed),)
@@ -189,6 +190,7 @@ class Algorithm6(SquareTiles):
             attention_gradient.output_by_tiles,
             formula,
             attention_gradient.output_outer,
+            "G",
         )
         middle = [output] if "O" in formula.arrays else []
         if as24:

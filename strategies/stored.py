@@ -14,16 +14,16 @@ from strategies.registry import STRATEGIES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from graphs.expressions import Formula
+    from graphs.expressions import Array, Formula
     from graphs.registry import Workload
 
 __all__ = ["Stored", "outer"]
 
 
-def outer(name: str, text: Callable[..., None], formula: Formula) -> Phase:
-    """Return a phase on a x b tiles of an n x n array."""
-    n = formula["S"].shape[0]
-    return Phase(f"{name} by tiles", text, (Tile("a", "a", (n,)), Tile("b", "b", (n,))))
+def outer(name: str, text: Callable[..., None], array: Array) -> Phase:
+    """Return a phase on a x b tiles of an array."""
+    m, n = array.shape
+    return Phase(f"{name} by tiles", text, (Tile("a", "a", (m,)), Tile("b", "b", (n,))))
 
 
 def _rows(
@@ -51,7 +51,7 @@ class Stored(TileStrategy):
     --------
     >>> from graphs.registry import workload
     >>> Stored().count(workload("attention-forward:n=64,d=8"), memory=64).io
-    18048
+    20608
     """
 
     name: ClassVar[str] = "stored"
@@ -86,20 +86,20 @@ class Stored(TileStrategy):
     def _scores(self, formula: Formula) -> Choice:
         return (
             _rows("A and l by rows", attention_stored.scores_pass, formula),
-            outer("A and l", attention_stored.scores_outer, formula),
+            outer("A and l", attention_stored.scores_outer, formula["S"]),
         )
 
     def _backward(self, formula: Formula) -> list[Choice]:
         D: Choice = (Phase("D", attention_backward.row_terms),)
         if self.keep == "first":
-            text = partial(attention_backward.columns_pass, keep=True)
-            columns = _rows("dK, dV and dS", text, formula, "columns", "b")
+            keeping = partial(attention_backward.columns_pass, keep=True)
+            columns = _rows("dK, dV and dS", keeping, formula, "columns", "b")
             return [D, (columns,), streaming_product(formula["dQ"])]
         P: Choice = (
             _rows("P by rows", attention_stored.probabilities_pass, formula),
-            outer("P", attention_stored.probabilities_outer, formula),
+            outer("P", attention_stored.probabilities_outer, formula["S"]),
         )
-        text = partial(attention_backward.stored_probabilities_pass)
+        text = attention_backward.stored_probabilities_pass
         dS = _rows("dV and dS", text, formula, "columns", "b")
         return [P, D, (dS,), *(streaming_product(formula[name]) for name in ("dQ", "dK"))]
 
