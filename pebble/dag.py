@@ -424,12 +424,12 @@ def _names(given: Sequence[str], size: int) -> tuple[str, ...]:
     names = [" ".join(str(name).split()) for name in given]
     if len(names) != size:
         raise GraphError(f"expected {size} names, got {len(names)}")
+    if len(set(names)) < size:
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise GraphError(f"two vertices are named {twice!r}: names must differ")
     for v, name in enumerate(names):
         if not name:
             raise GraphError(f"the name of vertex {v} is empty")
         if name.isascii() and name.isdigit() and name != str(v):
             names[v] = f"'{name}'"
-    if len(set(names)) < size:
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise GraphError(f"two vertices are named {twice}: names must differ")
     return tuple(names)

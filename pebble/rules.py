@@ -237,10 +237,10 @@ PRESETS: dict[str, Rules] = {
         ONE_SHOT,
         SLIDING,
         UNSTORED,
-        FREE_INPUTS,
         FREE_INPUTS_ONE_SHOT,
-        FREE_INPUTS_UNSTORED,
+        FREE_INPUTS,
         GRAPHIO,
+        FREE_INPUTS_UNSTORED,
     )
 }
 
