@@ -13,7 +13,7 @@ from graphs.blocked import fft_order, grid_order, pyramid_order
 from graphs.memory import check_fits
 from graphs.registry import WORKLOADS, Workload
 from pebble.dag import Dag, Vertices
-from pebble.errors import SpecError
+from pebble.errors import GraphError, SpecError
 from pebble.operations import APPLY, INPUT
 from pebble.tensor import contiguous
 
@@ -48,8 +48,13 @@ def _layered(
     ]
     outputs = np.arange(bases[-2], size, dtype=np.uint32)
     return Dag(
-        indptr, predecessors.ravel(), operations, outputs,
-        tensors=tensors, source=source, checked=True,
+        indptr,
+        predecessors.ravel(),
+        operations,
+        outputs,
+        tensors=tensors,
+        source=source,
+        checked=True,
     )
 
 
@@ -79,7 +84,10 @@ class Pyramid(Workload):
         """Build the DAG."""
         rows = range(self.h + 1)
         return _layered(
-            str(self), [f"row{r}" for r in rows], [self.h + 1 - r for r in rows], 2,
+            str(self),
+            [f"row{r}" for r in rows],
+            [self.h + 1 - r for r in rows],
+            2,
             lambda _, i: [i, i + 1],
         )
 
@@ -105,10 +113,13 @@ class Tree(Workload):
     def dag(self) -> Dag:
         """Build the DAG."""
         levels, a = range(self.depth + 1), self.arity
-        if a**self.depth > 1 << 40:
-            check_fits(a**self.depth, 0, str(self))
+        if self.depth * (a - 1).bit_length() > 60:  # too many digits to work with, let alone print
+            raise GraphError(f"{self} is far too large to hold: take a smaller depth or arity")
         return _layered(
-            str(self), [f"level{s}" for s in levels], [a ** (self.depth - s) for s in levels], a,
+            str(self),
+            [f"level{s}" for s in levels],
+            [a ** (self.depth - s) for s in levels],
+            a,
             lambda _, i: [a * i + child for child in range(a)],
         )
 
@@ -143,7 +154,10 @@ class Fft(Workload):
         """Build the DAG."""
         stages = range(self.n.bit_length())
         return _layered(
-            str(self), [f"stage{s}" for s in stages], [self.n for _ in stages], 2,
+            str(self),
+            [f"stage{s}" for s in stages],
+            [self.n for _ in stages],
+            2,
             lambda s, i: [i, i ^ (1 << (s - 1))],
         )
 
@@ -189,6 +203,11 @@ class Grid(Workload):
         operations = np.full(size, APPLY, np.uint8)
         operations[0] = INPUT
         return Dag(
-            indptr, predecessors, operations, [size - 1],
-            tensors=[contiguous("v", 0, (rows, columns))], source=str(self), checked=True,
+            indptr,
+            predecessors,
+            operations,
+            [size - 1],
+            tensors=[contiguous("v", 0, (rows, columns))],
+            source=str(self),
+            checked=True,
         )

@@ -69,7 +69,8 @@ class Layout:
             self._block(f"{name}.prod", (*shape, terms))
         if terms == 1:
             term = self.term(array)
-            self.tensors[name] = Tensor(name, term.base, shape, term.strides[:-1], (0,) * len(shape))
+            first = (0,) * len(shape)
+            self.tensors[name] = Tensor(name, term.base, shape, term.strides[:-1], first)
             return
         self._block(f"{name}.sum", (*shape, terms - 2), (*(0 for _ in shape), 1))
         self._block(name, shape)
@@ -84,7 +85,7 @@ class Layout:
     def view(self, entry: Reference, indices: tuple[Index, ...]) -> Tensor:
         """Return an entry such as ``K[j, l]`` as a tensor over more indices, here (i, j, l)."""
         tensor = self.tensors[entry.array.name]
-        step = {index: 0 for index in indices}
+        step = dict.fromkeys(indices, 0)
         for index, stride in zip(entry.indices, tensor.strides, strict=True):
             step[index] += stride
         shape = tuple(index.size for index in indices)
@@ -137,7 +138,8 @@ def _slots(array: Array, layout: Layout) -> int:
     views = [layout.view(entry, indices) for entry in array.operands]
     if len(views) == 2 and views[0].base == views[1].base:
         moving = [
-            (a, b) for a, b, s in zip(views[0].strides, views[1].strides, views[0].shape, strict=True)
+            (a, b)
+            for a, b, s in zip(views[0].strides, views[1].strides, views[0].shape, strict=True)
             if s > 1
         ]
         if all(a == b for a, b in moving):
@@ -238,23 +240,28 @@ class _Writer:
     def _chain(self, array: Array) -> None:
         partial, final, inner, last = self._sum_blocks(array)
         terms, term = array.over.size, self.layout.term(array)  # type: ignore[union-attr]
-        at = lambda tensor, t: _slice(tensor, t)  # noqa: E731
         if partial is None:
-            self._fill(last, 2, final.strides, final.shape, at(term, 0), at(term, 1))
+            self._fill(last, 2, final.strides, final.shape, _slice(term, 0), _slice(term, 1))
             return
         free, step = array.shape, partial.strides[-1]
-        self._fill(inner, 2, partial.strides[:-1], free, at(term, 0), at(term, 1))
+        self._fill(inner, 2, partial.strides[:-1], free, _slice(term, 0), _slice(term, 1))
         if terms > 3:
             rest = (*free, terms - 3)
             self._fill(
-                inner + 2 * step, 2, partial.strides, rest,
+                inner + 2 * step,
+                2,
+                partial.strides,
+                rest,
                 Tensor("", partial.base, rest, partial.strides, ()),
-                Tensor("", at(term, 2).base, rest, term.strides, ()),
+                Tensor("", _slice(term, 2).base, rest, term.strides, ()),
             )
         self._fill(
-            last, 2, final.strides, free,
+            last,
+            2,
+            final.strides,
+            free,
             Tensor("", partial.base + (terms - 3) * step, free, partial.strides[:-1], ()),
-            at(term, terms - 1),
+            _slice(term, terms - 1),
         )
 
     def _tree(self, array: Array) -> None:
@@ -291,7 +298,8 @@ def balanced(terms: int) -> list[tuple[int, int]]:
     >>> balanced(5)
     [(0, 1), (2, 3), (5, 6), (7, 4)]
     """
-    level, nodes = list(range(terms)), []
+    level = list(range(terms))
+    nodes: list[tuple[int, int]] = []
     while len(level) > 1:
         above = []
         for left, right in zip(level[::2], level[1::2], strict=False):

@@ -11,8 +11,20 @@ if TYPE_CHECKING:
     from graphs.expressions import Size
     from strategies.schedule import Range, Schedule
 
-__all__ = ["columns_pass", "flash", "flash2", "probabilities_by_tiles", "probability_rows"]
-__all__ += ["rows_pass", "stored_probabilities_pass", "row_terms", "score_gradient_rows", "score_gradients_by_tiles"]
+__all__ = [
+    "columns_pass",
+    "flash",
+    "flash2",
+    "probabilities_by_tiles",
+    "probability_rows",
+    "row_terms",
+    "rows_pass",
+    "score_gradient_rows",
+    "score_gradients_by_tiles",
+    "store_probabilities",
+    "store_score_gradients",
+    "stored_probabilities_pass",
+]
 
 
 def row_term(s: Schedule, i: Range) -> None:

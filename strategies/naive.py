@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numba
 import numpy as np
 
-from graphs.expressions import Array, Formula
-from pebble.dag import Dag
 from pebble.operations import INPUT
 from strategies.operators import elementwise, row_sums
 from strategies.phases import Choice, Phase, TileStrategy
 from strategies.registry import STRATEGIES
 
 if TYPE_CHECKING:
+    from graphs.expressions import Array, Formula
     from graphs.registry import Workload
+    from pebble.dag import Dag
     from pebble.moves import Moves
     from pebble.report import Report
     from strategies.schedule import Schedule

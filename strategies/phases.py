@@ -267,9 +267,7 @@ class TileStrategy(Strategy):
             recomputes=counts.computes - formula.computed_size(),
             peak_red=counts.peak,
             moves=counts.moves,
-            tensors={
-                name: Traffic(*row) for name, row in counts.tensors.items() if row != [0, 0]
-            },
+            tensors={name: Traffic(*row) for name, row in counts.tensors.items() if row != [0, 0]},
         )
 
     def closed_form(self, workload: Workload, memory: int | None = None) -> ClosedForm:
@@ -324,9 +322,7 @@ class TileStrategy(Strategy):
 
 
 @lru_cache(maxsize=512)
-def _candidates(
-    strategy: TileStrategy, workload: Workload, phase: int, choice: int
-) -> _Candidates:
+def _candidates(strategy: TileStrategy, workload: Workload, phase: int, choice: int) -> _Candidates:
     formula = workload.formula()
     assert formula is not None
     return _Candidates(strategy.phases(workload, formula)[phase][choice], formula)

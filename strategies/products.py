@@ -54,9 +54,7 @@ def streaming_product(array: Array, finish: Finish | None = None) -> Choice:
     """
     name, (m, n) = array.name, array.shape
     return (
-        Phase(
-            f"{name} by rows", StreamingProduct(name, by_rows, finish), (Tile("a", "a", (m,)),)
-        ),
+        Phase(f"{name} by rows", StreamingProduct(name, by_rows, finish), (Tile("a", "a", (m,)),)),
         Phase(
             f"{name} by columns",
             StreamingProduct(name, by_columns, finish),

@@ -79,7 +79,7 @@ class Strategy(Spec):
         """
         raise NotImplementedError
 
-    def count(self, workload: Workload, memory: int) -> Report:
+    def count(self, workload: Workload, memory: int) -> Report:  # noqa: ARG002
         """Return loads, stores, computes and peak without building a DAG.
 
         Raises

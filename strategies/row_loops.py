@@ -72,7 +72,8 @@ class Flash2(TileStrategy):
         n = formula["S"].shape[0]
         given = {"rows": self.rows, "columns": self.columns}
         fixed = default | {key: size for key, size in given.items() if size is not None}
-        return (Phase(name, text, (Tile("rows", "B_r", (n,)), Tile("columns", "B_c", (n,))), fixed),)
+        tiles = (Tile("rows", "B_r", (n,)), Tile("columns", "B_c", (n,)))
+        return (Phase(name, text, tiles, fixed),)
 
 
 @STRATEGIES.register

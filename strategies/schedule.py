@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from graphs.expressions import Array, Index
 from pebble.errors import PebbleError
 from pebble.moves import COMPUTE, DELETE, LOAD, STORE
 
 if TYPE_CHECKING:
-    from graphs.expressions import Formula, Size
+    from graphs.expressions import Array, Formula, Index, Size
     from graphs.layout import Layout
     from pebble.tensor import Tensor
     from strategies.symbols import Algebra
@@ -542,16 +541,15 @@ class Schedule:
             raise PebbleError(f"{view.array.name} has no running sum before its first term")
         self._partial(kind, view.array, view.ranges, done, complete)
 
-    def _box(
-        self, kind: int, owner: str, tensor: Tensor | None, ranges: tuple[Range, ...]
-    ) -> None:
+    def _box(self, kind: int, owner: str, tensor: Tensor | None, ranges: tuple[Range, ...]) -> None:
         count: Size = 1
         for r in ranges:
             count = count * r.size
         if tensor is None:
             self._body.append(Step(kind, owner, count, 0, {}, ()))
             return
-        base, strides, box = tensor.base, {}, []
+        base, box = tensor.base, []
+        strides: dict[Loop, int] = {}
         for r, stride, first in zip(ranges, tensor.strides, tensor.first, strict=True):
             base += (r.start.constant - first) * stride
             for loop, step in r.start.rounds.items():

@@ -99,4 +99,5 @@ class Standard(TileStrategy):
                 middle.append(product(formula["O"]))
         if "c" in formula.arrays:
             middle.append((Phase("c", _Elementwise("c")),))
-        return [*scores, *middle, product(formula["q"]), rows, product(formula["G"]), product(formula["dX"])]
+        last = [product(formula["G"]), product(formula["dX"])]
+        return [*scores, *middle, product(formula["q"]), rows, *last]

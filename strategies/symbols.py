@@ -71,8 +71,7 @@ class Algebra:
         if isinstance(value, int):
             return sympy.Integer(value)
         whole = {
-            sympy.Symbol(self._rests[pair]): symbol(pair[0])
-            - (symbol(name) - 1) * symbol(pair[1])
+            sympy.Symbol(self._rests[pair]): symbol(pair[0]) - (symbol(name) - 1) * symbol(pair[1])
             for pair, name in self._counts.items()
         }
         expression = value.as_expr().subs(whole)
