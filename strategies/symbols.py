@@ -67,7 +67,9 @@ class Algebra:
         """Return a polynomial as an expanded sympy expression, sizes of last tiles written out."""
         import sympy
 
-        symbol = lambda name: sympy.Symbol(name, positive=True, integer=True)  # noqa: E731
+        def symbol(name: str) -> Any:
+            return sympy.Symbol(name, positive=True, integer=True)
+
         if isinstance(value, int):
             return sympy.Integer(value)
         whole = {

@@ -130,9 +130,7 @@ def _positive(value: Size, algebra: Algebra | None) -> list[Any]:
     return [0] if never_negative(algebra, -value) else [0, value]
 
 
-def _largest(
-    ours: list[Any], others: list[Any], times: Size, algebra: Algebra | None
-) -> list[Any]:
+def _largest(ours: list[Any], others: list[Any], times: Size, algebra: Algebra | None) -> list[Any]:
     """Return the largest of two lists; the others count only where they happen at all."""
     if isinstance(times, np.ndarray):
         others = [np.where(times > 0, other, 0) for other in others]
