@@ -6,8 +6,9 @@ import click
 
 from lab.cli.catalogue import graph_command, list_command
 from lab.cli.group import PebbleGroup, example
-from lab.cli.plays import count_command, play_command
+from lab.cli.plays import check_command, count_command, play_command
 from lab.cli.sweeps import sweep_command
+from lab.cli.teaching import grade_command, page_command
 from lab.cli.theory import bound_command
 from pebble import __version__
 
@@ -33,6 +34,9 @@ for _command in (
     play_command,
     count_command,
     sweep_command,
+    check_command,
     bound_command,
+    page_command,
+    grade_command,
 ):
     main.add_command(_command)

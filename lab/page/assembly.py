@@ -126,7 +126,7 @@ def _plays(level: Level) -> list[dict[str, Any]]:
     """Return the plays to watch: the certificate, then the strategies', cheapest last."""
     from pebble.referee import referee
 
-    plays = []
+    plays: list[dict[str, Any]] = []
     for text in level.strategies:
         moves = _strategy_moves(level, text)
         if moves is not None:

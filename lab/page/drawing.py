@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,7 +66,7 @@ class Drawing:
         pieces = []
         for u, v, between in self.edges:
             points = [self.places[u], *between, self.places[v]]
-            pieces += list(zip(points, points[1:], strict=False))
+            pieces += list(pairwise(points))
         return sum(_cross(a, b) for i, a in enumerate(pieces) for b in pieces[:i])
 
 
@@ -191,7 +191,7 @@ def _swap(layers: list[list[int]], below: list[list[int]], above: list[list[int]
         changed = True
         while changed:
             changed = False
-            for i, (a, b) in enumerate(zip(layer, layer[1:], strict=False)):
+            for i, (a, b) in enumerate(pairwise(layer)):
                 if pairs(a, b) > pairs(b, a):
                     layer[i], layer[i + 1] = b, a
                     place[a], place[b] = i + 1, i
@@ -201,7 +201,7 @@ def _swap(layers: list[list[int]], below: list[list[int]], above: list[list[int]
 
 def _crossings(layers: Sequence[Sequence[int]], below: Sequence[Sequence[int]]) -> int:
     total = 0
-    for lower, upper in zip(layers, layers[1:], strict=False):
+    for lower, upper in pairwise(layers):
         place = {v: i for i, v in enumerate(lower)}
         ends = np.array([place[u] for v in upper for u in sorted(below[v], key=place.__getitem__)])
         owner = np.array([i for i, v in enumerate(upper) for _ in below[v]])
@@ -271,12 +271,14 @@ def _family(dag: Dag, vertex: int) -> str:
 
 
 def _bands(dag: Dag, layers: Sequence[Sequence[int]]) -> list[Band]:
+    """Find the tensors that stand together: all of their vertices on a layer, side by side."""
     bands = []
     for layer in layers:
         keyed = groupby(layer, key=lambda v: _family(dag, v) if v < len(dag) else "")
-        for family, vertices in keyed:
-            run = tuple(vertices)
-            if family and len(run) > 1:
+        runs = [(family, tuple(vertices)) for family, vertices in keyed]
+        families = [family for family, _ in runs]
+        for family, run in runs:
+            if family and len(run) > 1 and families.count(family) == 1:
                 bands.append(Band(family, run))
     return bands
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from pebble.dag import Dag
     from pebble.moves import Moves
 
-__all__ = ["FORMAT", "LARGEST", "Level", "find_level", "lessons", "level_of", "read_level"]
+__all__ = ["FORMAT", "LARGEST", "Level", "find_level", "lesson_graph"]
+__all__ += ["lessons", "level_of", "read_level"]
 
 FORMAT = "pebble-level 1"
 #: Vertices of the largest board: beyond that, neither finger nor eye finds one.
@@ -145,6 +146,11 @@ def find_level(text: str) -> Level:
     return read_level(paths[names.index(text)])
 
 
+def lesson_graph(text: str) -> Dag:
+    """Return the graph of a lesson of the course."""
+    return find_level(Path(text).stem).dag
+
+
 def _name_of(path: Path) -> str:
     """Return ``pyramid`` for ``05-pyramid.json``."""
     number, dash, name = path.stem.partition("-")
@@ -231,7 +237,7 @@ def _level(data: Any, path: Path) -> Level:
     rules = Rules.parse(data.get("rules", "hk"))
     workload = _workload(data, path)
     dag = _checked(workload, data["memory"], rules)
-    name = data.get("name", _name_of(path))
+    name: str = data.get("name", _name_of(path))
     level = Level(
         name=name,
         title=data.get("title", name),
@@ -262,10 +268,14 @@ def _workload(data: dict[str, Any], path: Path) -> Workload:
         text = data["workload"]
         # A graph file lies beside the level file that names it.
         return read(str(path.parent / text) if is_graph_file(text) else text)
-    return GivenDag(_graph(data, _name_of(path)), _name_of(path))
+    name = _name_of(path)
+    own = path.parent.resolve() == _LESSONS.resolve()
+    # Traces of the course's lessons name a workload that every command can build.
+    source = f"lesson:level={name}" if own else name
+    return GivenDag(_graph(data, source), source)
 
 
-def _graph(data: dict[str, Any], name: str) -> Dag:
+def _graph(data: dict[str, Any], source: str) -> Dag:
     """Build the graph of ``"edges": ["x y -> z"]``: operands, an arrow, the result."""
     from pebble.dag import Dag
 
@@ -274,8 +284,8 @@ def _graph(data: dict[str, Any], name: str) -> Dag:
         sources, arrow, target = line.partition("->")
         if not arrow or not sources.split() or len(target.split()) != 1:
             raise GraphError(f'edge {line!r}: expected operands, an arrow and a result: "x y -> z"')
-        for source in sources.split():
-            operands.setdefault(source, [])
+        for operand in sources.split():
+            operands.setdefault(operand, [])
         operands.setdefault(target.strip(), []).extend(sources.split())
     # Inputs first, then in the order written: numbers that a reader can follow.
     names = sorted(operands, key=lambda v: bool(operands[v]))
@@ -288,7 +298,7 @@ def _graph(data: dict[str, Any], name: str) -> Dag:
         [[number[u] for u in operands[v]] for v in names],
         None if outputs is None else [number[v] for v in outputs],
         names,
-        source=name,
+        source=source,
     )
 
 

@@ -432,7 +432,7 @@
   function watchTrace() {
     const read = Traces.read($("trace").value, state.level, state.dag, fresh);
     $("trace-error").textContent = read.error || "";
-    if (read.moves.length && !read.fatal) watch("pasted trace", read.moves);
+    if (read.moves.length) watch("pasted trace", read.moves);
   }
 
   // -- keys and buttons ----------------------------------------------------------------------------

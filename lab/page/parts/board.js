@@ -32,10 +32,9 @@ class Board {
     const ys = places.map((p) => p[1]);
     const [left, top] = [Math.min(...xs), Math.max(...ys)];
     this.at = ([x, y]) => [margin + (x - left) * STEP, margin + (top - y) * STEP * 1.02];
-    const extra = bands.length ? 30 : 0; // room for the names of tensors
-    this.width = 2 * margin + (Math.max(...xs) - left) * STEP + extra;
+    this.width = 2 * margin + (Math.max(...xs) - left) * STEP;
     this.height = 2 * margin + (top - Math.min(...ys)) * STEP * 1.02;
-    this.root.setAttribute("viewBox", `${-extra} 0 ${this.width} ${this.height}`);
+    this.root.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
     this.root.replaceChildren();
     this.dag = dag;
     this.points = places.map(this.at);
@@ -63,7 +62,7 @@ class Board {
     this.root.setAttribute("height", Math.round(this.height * scale));
   }
 
-  band({ name, vertices }) {
+  band({ vertices }) {
     const first = this.points[vertices[0]];
     const last = this.points[vertices[vertices.length - 1]];
     const pad = Board.HALF + 5;
@@ -71,12 +70,7 @@ class Board {
       class: "band", rx: 18, x: first[0] - pad, y: first[1] - pad,
       width: last[0] - first[0] + 2 * pad, height: 2 * pad,
     });
-    const text = svg("text", {
-      class: "band-name", x: first[0] - pad - 6, y: first[1], "text-anchor": "end",
-      "dominant-baseline": "central", "aria-hidden": "true",
-    });
-    text.textContent = /^(row|level|stage)\d+$|^v$/.test(name) ? "" : name.replace(/\.(prod|sum)$/, "");
-    return [box, text];
+    return [box];
   }
 
   edge(u, v, between) {
@@ -107,9 +101,12 @@ class Board {
     const square = { x: -HALF, y: -HALF, width: 2 * HALF, height: 2 * HALF, rx: 9 };
     const text = svg("text", { class: label.length > 3 ? "long" : "", "aria-hidden": "true" });
     text.textContent = label;
+    const title = svg("title");
+    title.textContent = this.dag.name(v);
     const group = svg(
       "g",
       { class: "vertex", transform: `translate(${x} ${y})`, tabindex: "-1", role: "button", "data-v": v },
+      title,
       svg("rect", { class: "hit", x: -40, y: -40, width: 80, height: 80 }),
       svg("rect", { class: "wanted", ...square }),
       svg("rect", { class: "plate", ...square }),

@@ -39,7 +39,7 @@ const Chart = (() => {
 
   function draw(root, moves, { par, total = 0, other = null }) {
     const [width, height] = [root.clientWidth || 320, root.clientHeight || 150];
-    const [left, right, top, bottom] = [26, 8, 10, 20];
+    const [left, right, top, bottom] = [26, 8, 18, 20];
     const points = [[0, 0], ...tally(moves)];
     const ghost = other ? [[0, 0], ...tally(other)] : [];
     const steps = Math.max(moves.length, total, ghost.length - 1, 8);
