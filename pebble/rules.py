@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Self
 
-import numpy as np
-
 from pebble.errors import BudgetError, SpecError, unknown
 from pebble.operations import INPUT
 
@@ -256,6 +254,8 @@ def _price(text: str) -> Fraction:
 
 def _widest_of_all(dag: Dag) -> int:
     """Return the computed vertex with most operands, needed or not; -1 if all are inputs."""
+    import numpy as np  # here, because the command line reads rules before it needs arrays
+
     degrees = np.diff(dag.indptr).astype(np.int64)
     degrees[dag.operations == INPUT] = -1
     vertex = int(degrees.argmax())
