@@ -11,7 +11,7 @@ require_our_pebble(__name__)
 
 if TYPE_CHECKING:
     from lab.analysis import crossovers
-    from lab.playing import count, play
+    from lab.playing import check, count, play
     from lab.plots import io_versus
     from lab.results import Results, Row
     from lab.sweeping import sweep
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Results": "results",
     "Row": "results",
+    "check": "playing",
     "count": "playing",
     "crossovers": "analysis",
     "io_versus": "plots",
@@ -26,7 +27,7 @@ _HOME = {
     "sweep": "sweeping",
 }
 
-__all__ = ["Results", "Row", "count", "crossovers", "io_versus", "play", "sweep"]
+__all__ = ["Results", "Row", "check", "count", "crossovers", "io_versus", "play", "sweep"]
 
 
 def __getattr__(name: str) -> Any:

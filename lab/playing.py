@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lab.arguments import as_memory, as_rules, as_strategy, as_workload
-from pebble.errors import IllegalMoveError
+from pebble.errors import IllegalMoveError, PebbleError, TraceError
 from pebble.rules import HK, ONE_SHOT, Rules
 
 if TYPE_CHECKING:
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from lab.arguments import MemoryLike, RulesLike, StrategyLike, WorkloadLike
     from pebble.dag import Dag
     from pebble.moves import Moves
-    from pebble.referee import Replay
     from pebble.report import Report
+    from pebble.trace import Trace
     from strategies.registry import Strategy
 
-__all__ = ["count", "play"]
+__all__ = ["check", "check_playable", "count", "play"]
 
 
 def play(
@@ -76,20 +77,17 @@ def play(
     >>> play("attention-forward:n=8,d=4", "naive", 4).io
     1448
     """
-    from pebble.referee import Replay
+    from pebble.referee import referee
 
     workload, strategy, rules = as_workload(workload), as_strategy(strategy), as_rules(rules)
     memory = as_memory(memory, workload)
     check_playable(workload, strategy, memory, rules)
     dag = dag if dag is not None else workload.dag()
-    replay = Replay(dag, memory, rules)
-    moves = _judged(replay, strategy.moves(workload, memory, dag), progress)
+    names = {"workload": str(workload), "strategy": str(strategy)}
     try:
-        if trace is None:
-            for _ in moves:
-                pass
-        else:
-            _write(trace, workload, strategy, replay, moves)
+        with _recording(trace, workload, strategy, dag, memory, rules) as record:
+            moves = map(record, strategy.moves(workload, memory, dag))
+            return referee(dag, moves, memory, rules, **names, progress=progress)
     except IllegalMoveError as error:
         if rules in (HK, ONE_SHOT):
             raise
@@ -99,7 +97,6 @@ def play(
             f"{strategy} plays by the rules hk, and its play of {workload} breaks the rules "
             f"{rules}: {error}"
         ) from error
-    return replay.finish(str(workload), str(strategy))
 
 
 def count(workload: WorkloadLike, strategy: StrategyLike, memory: MemoryLike) -> Report:
@@ -123,6 +120,90 @@ def count(workload: WorkloadLike, strategy: StrategyLike, memory: MemoryLike) ->
     return strategy.count(workload, memory)
 
 
+def check(
+    trace: str | Path | Trace,
+    graph: WorkloadLike | None = None,
+    memory: MemoryLike | None = None,
+    rules: RulesLike | None = None,
+    *,
+    progress: Callable[[int], None] | None = None,
+) -> Report:
+    """Judge a trace, ours or not, move by move.
+
+    Parameters
+    ----------
+    trace : path or Trace
+        A trace file of either form; a bare list of moves will do.
+    graph : str, Workload or Dag, optional
+        What it was played on; by default what its header says.
+    memory, rules : optional
+        Judge under another M or other rules than the header's.
+    progress : callable, optional
+        Called now and then with the number of moves judged so far.
+
+    Returns
+    -------
+    Report
+        Exact counts, if the play is legal and finished.
+
+    Raises
+    ------
+    IllegalMoveError
+        At the first move that breaks a rule, explained.
+    TraceError
+        If the file is damaged, truncated, no trace, or played on another graph, or if neither the
+        header nor the caller says what it was played on.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "play.pbl"
+    ...     report = play("matmul:m=2,n=2,k=2", "naive", 4, trace=path)
+    ...     check(path) == report
+    True
+    """
+    from pebble.referee import referee
+    from pebble.trace import Trace, read_trace
+
+    opened = trace if isinstance(trace, Trace) else read_trace(trace)
+    header = opened.header
+    if header is None and (graph is None or memory is None):
+        raise TraceError(
+            f"{opened.path} has no header that says what it was played on: if it is a bare list of "
+            "moves, give the graph and M (--graph and --memory)"
+        )
+    workload = _graph_of(opened) if graph is None else as_workload(graph)
+    dag = workload.dag()
+    if header is None:
+        judged_by, strategy = HK, ""
+    else:
+        header.check(dag)
+        judged_by, strategy = header.rules, header.strategy
+    if rules is not None:
+        judged_by = as_rules(rules)
+    if memory is not None:
+        budget = as_memory(memory, workload)
+    else:
+        assert header is not None
+        budget = header.memory
+    names = {"workload": str(workload), "strategy": strategy}
+    return referee(dag, opened.chunks(dag), budget, judged_by, **names, progress=progress)
+
+
+def _graph_of(trace: Trace) -> Workload:
+    """Return the workload that a header names."""
+    assert trace.header is not None
+    name = trace.header.workload
+    try:
+        return as_workload(name)
+    except PebbleError as error:
+        raise TraceError(
+            f"{trace.path} was played on {name or 'a graph without a name'!r}, which cannot be "
+            f"built here: give the graph (--graph FILE). {error}"
+        ) from None
+
+
 def check_playable(workload: Workload, strategy: Strategy, memory: int, rules: Rules = HK) -> None:
     """Raise unless a strategy plays a workload with this M and under these rules."""
     from strategies.registry import RefusalError
@@ -135,23 +216,26 @@ def check_playable(workload: Workload, strategy: Strategy, memory: int, rules: R
         )
 
 
-def _judged(
-    replay: Replay, chunks: Iterable[Moves], progress: Callable[[int], None] | None
-) -> Iterator[Moves]:
-    """Pass on the moves that the referee has accepted; at the end, insist that it is the end."""
-    for chunk in chunks:
-        replay.feed(chunk)
-        yield chunk
-        if progress is not None:
-            progress(replay.step)
-    replay.finish()
-
-
-def _write(
-    path: str | Path,
+@contextmanager
+def _recording(
+    path: str | Path | None,
     workload: Workload,
     strategy: Strategy,
-    replay: Replay,
-    moves: Iterable[Moves],
-) -> None:
-    raise NotImplementedError
+    dag: Dag,
+    memory: int,
+    rules: Rules,
+) -> Iterator[Callable[[Moves], Moves]]:
+    """Give a function that writes moves to a trace and passes them on."""
+    if path is None:
+        yield lambda moves: moves
+        return
+    from pebble.trace import Header, trace_writer
+
+    header = Header(str(workload), dag.fingerprint, len(dag), memory, rules, str(strategy))
+    with trace_writer(path, header) as writer:
+
+        def record(moves: Moves) -> Moves:
+            writer.write(moves)
+            return moves
+
+        yield record

@@ -11,6 +11,7 @@ from lab.cli.group import (
     bar,
     check_target,
     example,
+    finding,
     json_option,
     memory_option,
     rules_option,
@@ -20,14 +21,16 @@ from lab.cli.group import (
 
 if TYPE_CHECKING:
     from graphs.registry import Workload
+    from pebble.errors import IllegalMoveError
     from pebble.report import Report
     from strategies.registry import Strategy
 
-__all__ = ["count_command", "play_command"]
+__all__ = ["check_command", "count_command", "play_command"]
 
 
 @click.command(
     "play",
+    short_help="Let a strategy play; judge every move and count.",
     epilog=example("pebble play attention-backward:n=64,d=16 --strategy flash --memory 256"),
 )
 @click.argument("workload")
@@ -63,6 +66,7 @@ def play_command(
 
 @click.command(
     "count",
+    short_help="Count exactly what play would, at any size, without a DAG.",
     epilog=example("pebble count attention-forward:n=1048576,d=64 --strategy flash --memory 98304"),
 )
 @click.argument("workload")
@@ -99,6 +103,59 @@ def count_command(
         for regime, term in form["leading"].items():
             click.echo(f"  leading term {term}   for {regime}")
         click.echo(f"  exact for {form['domain']}")
+
+
+@click.command(
+    "check",
+    short_help="Judge a trace, ours or not.",
+    epilog=example(
+        "pebble play pyramid:h=3 --strategy naive --memory 4 --trace play.txt",
+        "pebble check play.txt",
+    ),
+)
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option(
+    "--graph", help="What it was played on: a graph file or a workload; by default the header's."
+)
+@click.option("--memory", "-M", help="Judge under this M instead of the header's.")
+@click.option("--rules", help="Judge by these rules instead of the header's.")
+@json_option
+def check_command(
+    trace: Path, graph: str | None, memory: str | None, rules: str | None, *, as_json: bool
+) -> None:
+    """Judge every move of TRACE; explain the first illegal one and exit with 1, or count.
+
+    The graph is built from the header and compared with its checksum. A bare list of moves, as
+    "L 0" and "C 3" or with names, needs --graph and --memory.
+    """
+    from lab.playing import check
+    from pebble.errors import IllegalMoveError
+
+    try:
+        with bar("moves", None) as progress:
+            report = check(trace, graph, memory, rules, progress=progress)
+    except IllegalMoveError as error:
+        if as_json:
+            say_json(_verdict(error))
+        else:
+            click.echo(f"illegal: {error}")
+        finding()
+    if as_json:
+        say_json(report.to_json() | {"legal": True})
+    else:
+        click.echo(f"legal and finished\n\n{report}")
+
+
+def _verdict(error: IllegalMoveError) -> dict[str, Any]:
+    return {
+        "legal": False,
+        "step": error.step,
+        "move": None if error.move is None else str(error.move),
+        "rule": error.rule,
+        "vertex": error.vertex,
+        "missing": list(error.missing),
+        "explanation": str(error),
+    }
 
 
 def _moves(workload: Workload, strategy: Strategy, memory: int) -> int | None:

@@ -17,6 +17,7 @@ import graphs
 import lab
 from lab.cli import main
 from pebble import __version__
+from pebble.errors import TraceError
 
 REPORT_KEYS = {
     "workload", "strategy", "memory", "rules", "loads", "stores", "io", "computes", "recomputes",
@@ -141,17 +142,13 @@ def test_play_prints_a_table():
 
 @pytest.mark.parametrize(("sizes", "constant"), [("paper", 12), ("fit", 6)])
 def test_the_closed_form_of_flash_attention_leads_with_12_as_printed_and_6_at_best(sizes, constant):
-    workload = "attention-forward:n=1048576,d=64"
+    command = ("count", "attention-forward:n=1024,d=16", "-s", f"flash:sizes={sizes}", "-M", "4096")
 
-    shown = run("count", workload, "-s", f"flash:sizes={sizes}", "-M", "98304").stdout
-
-    assert f"leading term {constant}*d**2*n**2/M   for d^2 << M << n d" in shown
-    assert (
-        "closed form"
-        not in run("count", BACKWARD, "-s", "flash", "-M", "64", "--no-formula").stdout
-    )
-    form = run_json("count", workload, "-s", f"flash:sizes={sizes}", "-M", "98304", "--formula")
-    assert form["closed_form"]["leading"]["d^2 << M << n d"] == f"{constant}*d**2*n**2/M"
+    assert f"leading term {constant}*d**2*n**2/M   for d^2 << M << n d" in run(*command).stdout
+    form = run_json(*command, "--formula")["closed_form"]
+    assert form["leading"]["d^2 << M << n d"] == f"{constant}*d**2*n**2/M"
+    assert "closed form" not in run(*command, "--no-formula").stdout
+    assert "closed_form" not in run_json(*command)
 
 
 def test_a_graph_file_is_a_workload(folder):
@@ -240,13 +237,123 @@ def test_the_axis_is_what_varies(monkeypatch):
 
 
 def test_a_failed_point_is_a_finding(monkeypatch):
-    from pebble.errors import TraceError
+    play = lab.play
 
-    def play(workload, strategy, memory, *_, dag=None):
-        raise TraceError("no luck") if memory == 8 else KeyError
+    def unlucky(workload, strategy, memory, *arguments, **options):
+        if memory == 8:
+            raise TraceError("no luck")
+        return play(workload, strategy, memory, *arguments, **options)
 
-    monkeypatch.setattr("lab.playing.play", play)
+    monkeypatch.setattr("lab.playing.play", unlucky)
+    assert (
+        "naive failed: no luck (1 point)"
+        in run("sweep", "pyramid:h=3", "-s", "naive", "-M", "4,8", code=1).stdout
+    )
     assert "no luck" in refused("sweep", "pyramid:h=3", "-s", "naive", "-M", "8")
+
+
+# -- check ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["txt", "pbl"])
+def trace(request, folder):
+    run("play", BACKWARD, "-s", "flash", "-M", "64", "--trace", f"play.{request.param}")
+    return folder / f"play.{request.param}"
+
+
+def test_check_counts_what_play_counted(trace):
+    data = run_json("check", trace)
+
+    assert data == lab.play(BACKWARD, "flash", 64).to_json() | {"legal": True}
+    assert "legal and finished" in run("check", trace).stdout
+
+
+def test_check_under_less_memory_explains_the_first_move_too_many(trace):
+    data = run_json("check", trace, "--memory", "20", code=1)
+
+    assert (data["legal"], data["rule"], data["step"]) == (False, "budget", 21)
+    assert data["explanation"].startswith("step 21: ")
+    shown = run("check", trace, "--memory", "20", code=1).stdout
+    assert shown == f"illegal: {data['explanation']}\n"
+
+
+def test_check_by_other_rules(trace):
+    data = run_json("check", trace, "--rules", "one-shot", code=1)
+
+    assert data["rule"] == "one-shot"
+
+
+def test_an_altered_move_is_found_where_it_breaks_the_rule(folder):
+    run("play", "pyramid:h=3", "-s", "naive", "-M", "4", "--trace", "play.txt")
+    lines = (folder / "play.txt").read_text().splitlines()
+    place = lines.index("C 5")
+    lines[place] = "C 6"
+    (folder / "play.txt").write_text("\n".join(lines) + "\n")
+
+    data = run_json("check", "play.txt", code=1)
+
+    head = next(i for i, line in enumerate(lines) if not line.startswith("#"))
+    assert (data["step"], data["move"], data["rule"]) == (place - head + 1, "C 6", "compute")
+    assert data["missing"] == [3]
+    assert data["explanation"] == (
+        "step 10: COMPUTE row1[2] needs row0[3] red; it is blue only: load it first (M=4, 2 red)"
+    )
+
+
+def test_a_play_that_ends_too_early_is_a_finding(folder):
+    run("play", "pyramid:h=3", "-s", "naive", "-M", "4", "--trace", "play.txt")
+    lines = (folder / "play.txt").read_text().splitlines()
+    unfinished = lines[: lines.index("S 9")]
+    (folder / "bare.txt").write_text("\n".join(line for line in unfinished if line[0] != "#"))
+
+    data = run_json("check", "bare.txt", "--graph", "pyramid:h=3", "-M", "4", code=1)
+
+    assert data["rule"] == "end"
+
+
+def test_a_bare_list_of_moves_needs_to_be_told_what_it_was_played_on(folder):
+    (folder / "bare.txt").write_text("L row0[0]\nL 1\nC row1[0]\nS row1[0]\n")
+
+    data = run_json("check", "bare.txt", "--graph", "pyramid:h=1", "--memory", "3")
+
+    assert (data["io"], data["memory"], data["rules"]) == (3, 3, "hk")
+    assert "--graph and --memory" in refused("check", "bare.txt")
+    assert "--graph and --memory" in refused("check", "bare.txt", "--graph", "pyramid:h=1")
+
+
+def test_a_trace_of_a_graph_file(folder):
+    run("graph", "pyramid:h=2", "--out", "mine.json")
+    run("play", "mine.json", "-s", "naive", "-M", "3", "--trace", "play.txt")
+    assert run_json("check", "play.txt")["workload"] == "mine.json"
+
+    (folder / "mine.json").rename("moved.json")
+    assert "give the graph (--graph FILE)" in refused("check", "play.txt")
+    assert run_json("check", "play.txt", "--graph", "moved.json")["legal"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda data: data[:-9], "truncated"),
+        (lambda data: data[: len(data) // 2], "truncated"),
+        (lambda data: data[:200] + bytes([data[200] ^ 1]) + data[201:], "play.pbl"),
+        (lambda data: b"", "empty"),
+        (lambda data: b"\x89PNG" + data, "play.pbl"),
+    ],
+)
+def test_a_damaged_trace_is_misuse(folder, damage, words):
+    run("play", BACKWARD, "-s", "flash", "-M", "64", "--trace", "play.pbl")
+    path = folder / "play.pbl"
+    path.write_bytes(damage(path.read_bytes()))
+
+    assert words in refused("check", "play.pbl")
+
+
+def test_a_trace_of_another_graph_is_misuse(trace):
+    assert "belongs to another graph" in refused(
+        "check", trace, "--graph", "attention-backward:n=6,d=4"
+    )
+    assert "No such file" in refused("check", "nowhere.txt")
 
 
 # -- bound, graph, list ----------------------------------------------------------------------------
@@ -326,8 +433,6 @@ def test_list_text():
 
 # -- bad input ---------------------------------------------------------------------------------
 
-PLAY = ("play", BACKWARD, "-s", "flash", "-M", "64")
-
 
 def changed(**changes):
     words = {"workload": BACKWARD, "strategy": "flash", "memory": "64", "rules": "hk"} | changes
@@ -360,6 +465,8 @@ def changed(**changes):
         (changed(memory="3"), "needs M >= "),
         (changed(rules="hong"), "unknown rules 'hong'"),
         (changed(workload="attention-backward:n=200000,d=64", strategy="naive"), "pebble count"),
+        (("play", BACKWARD, "-s", "flash", "-M", "64", "--trace", "t.xyz"), "cannot write t.xyz"),
+        (("play", BACKWARD, "-s", "flash", "-M", "64", "--trace", "no/t.txt"), "no folder"),
         (("count", BACKWARD, "-s", "flash", "-M", "3"), "needs M >= "),
         (("count", "pyramid:h=3", "-s", "flash", "-M", "30"), "does not play"),
         (("sweep", BACKWARD, "-s", "flash", "-M", "3,4"), "needs M >= "),
