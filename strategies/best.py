@@ -81,8 +81,9 @@ class Best(Strategy):
             raise RefusalError(f"{self} does not play {workload}: {reason}")
 
     def recomputes(self, workload: Workload) -> bool:
-        """Whether the schedule chosen at the least M computes some vertex twice."""
-        return self.choose(workload, self.least_memory(workload)).recomputes(workload)
+        """Whether any of the schedules computes some vertex twice: one M may choose it."""
+        self._check(workload)
+        return any(strategy.recomputes(workload) for strategy in self.candidates(workload))
 
     def least_memory(self, workload: Workload) -> int:
         """Return the least M with which any of the schedules plays."""

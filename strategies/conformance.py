@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -173,7 +173,7 @@ class _Trial:
             self.fail(f"refusal must be None or say why, got {reason!r}")
         if self.strategy.any_dag:
             self.fail(f"any_dag says that it plays every DAG, yet it refuses: {reason}")
-        calls = {
+        calls: dict[str, Callable[[], Any]] = {
             "least_memory": lambda: self.strategy.least_memory(self.workload),
             "moves": lambda: self._first_chunk(1 << 20),
             "count": lambda: self.strategy.count(self.workload, 1 << 20),
@@ -194,7 +194,7 @@ class _Trial:
         """Check that M one below the least is refused, with the least M named."""
         if least == 0:
             return
-        calls = {
+        calls: dict[str, Callable[[], Any]] = {
             "moves": lambda: self._first_chunk(least - 1),
             "count": lambda: self.strategy.count(self.workload, least - 1),
         }
@@ -236,7 +236,7 @@ class _Trial:
             count = self.strategy.count(self.workload, memory)
         except RefusalError:
             return report
-        self.counts = True
+        self.counts = count.strategy == report.strategy
         # Under what name a strategy counts that chooses among others is its own affair.
         for name in (f.name for f in dataclasses.fields(report) if f.name != "strategy"):
             counted, refereed = getattr(count, name), getattr(report, name)
@@ -256,7 +256,7 @@ class _Trial:
     def _check_recomputes(self, reports: list[Report]) -> None:
         says = self.strategy.recomputes(self.workload)
         does = next((report for report in reports if report.recomputes), None)
-        # A search may find that it need not; a strategy that counts knows.
+        # A search or a choice may find that it need not; a strategy that counts itself knows.
         if says and does is None and self.counts:
             self.fail("it says that it recomputes, and no play does")
         if not says and does is not None:

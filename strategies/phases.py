@@ -202,7 +202,7 @@ class TileStrategy(Strategy):
         """Return the least M with which the strategy plays the workload."""
         self._check(workload)
         if self.paper_sizes(workload, 1) is not None:
-            return self._least_paper(workload)
+            return _least_paper(self, workload)
         return max(
             min(_candidates(self, workload, p, c).least for c in range(len(choice)))
             for p, choice in enumerate(self._phases(workload))
@@ -306,23 +306,25 @@ class TileStrategy(Strategy):
             phase.text(schedule, **phase.fixed, **sizes)
         return schedule
 
-    def _least_paper(self, workload: Workload) -> int:
-        """Return the M from which on the printed sizes always fit; they grow with M in steps."""
-        formula = workload.formula()
-        assert formula is not None
-        starts = self.paper_steps(workload)
-        sizes = self.paper_sizes(workload, starts)
-        assert sizes is not None
-        peak = np.zeros(starts.size, np.int64)
-        for (phase,) in self._phases(workload):
-            named = {tile.name: sizes[tile.name] for tile in phase.free()}
-            peak = np.maximum(peak, phase.counts(formula, named).peak)
-        ends = np.append(starts[1:], np.iinfo(np.int64).max)
-        return int(np.where(peak > starts, np.minimum(peak, ends), 1).max())
-
 
 @lru_cache(maxsize=512)
 def _candidates(strategy: TileStrategy, workload: Workload, phase: int, choice: int) -> _Candidates:
     formula = workload.formula()
     assert formula is not None
     return _Candidates(strategy.phases(workload, formula)[phase][choice], formula)
+
+
+@lru_cache(maxsize=512)
+def _least_paper(strategy: TileStrategy, workload: Workload) -> int:
+    """Return the M from which on the printed sizes always fit; they grow with M in steps."""
+    formula = workload.formula()
+    assert formula is not None
+    starts = strategy.paper_steps(workload)
+    sizes = strategy.paper_sizes(workload, starts)
+    assert sizes is not None
+    peak = np.zeros(starts.size, np.int64)
+    for (phase,) in strategy.phases(workload, formula):
+        named = {tile.name: sizes[tile.name] for tile in phase.free()}
+        peak = np.maximum(peak, phase.counts(formula, named).peak)
+    ends = np.append(starts[1:], np.iinfo(np.int64).max)
+    return int(np.where(peak > starts, np.minimum(peak, ends), 1).max())

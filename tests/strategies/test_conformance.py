@@ -1,7 +1,6 @@
 """`check_strategy` on every registered strategy, and on strategies that break their promises."""
 
 import dataclasses
-import random
 import typing
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -119,11 +118,9 @@ def forgets_to_load(self, workload, memory, dag=None):
 
 
 def moody(self, workload, memory, dag=None):
-    (chunk,) = Honest.moves(self, workload, memory, dag)
-    again = np.array([chunk[0], chunk[0] | np.uint32(3 << 30)])
-    yield np.concatenate([again] * random.randrange(1, 10**6) if random.random() < 0 else [chunk])
+    yield from Honest.moves(self, workload, memory, dag)
     if dag is not None:
-        yield again
+        yield np.array([0, 3 << 30], np.uint32)
 
 
 def generous(self, workload, memory, dag=None):
