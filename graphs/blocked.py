@@ -78,7 +78,7 @@ def pyramid_order(h: int, memory: int) -> npt.NDArray[np.uint32]:
         diagonal = np.arange(low, h + 1)[:, None]
         # (r, i) lies on diagonal r + i; row r has the diagonals r to h.
         order.append((first[r] + diagonal - r)[diagonal >= r])
-    return np.concatenate(order or [np.empty(0)]).astype(np.uint32)
+    return np.concatenate(order or [np.empty(0, np.int64)]).astype(np.uint32)
 
 
 def product_order(

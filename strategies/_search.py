@@ -184,7 +184,7 @@ def _insert(  # type: ignore[no-untyped-def]
     stack[0] = u
     mark[u] = stamp
     size, head = 1, 0
-    while head < size and size < depth:
+    while head < size < depth:
         w = stack[head]
         head += 1
         for e in range(indptr[w], indptr[w + 1]):
@@ -220,27 +220,25 @@ def _drop(sequence, length, at, span, seen, stamp, out):  # type: ignore[no-unty
 
 # fmt: off
 @jit
-def search(  # type: ignore[no-untyped-def]  # noqa: C901 - one case per kind of proposal
-    sequence, length, current, indptr, preds, computed, blue, outputs, memory, weighed, recompute,
-    steps, heat, random,
+def search(  # type: ignore[no-untyped-def]
+    sequence, length, current, indptr, preds, computed, blue, outputs, memory, weighed, reorder,
+    recompute, steps, heat, slot_room, random,
 ):
     # fmt: on
     """Propose ``steps`` changes, keep those no dearer; return (best, its length, its cost, ...).
 
-    A proposal dearer by one is kept with probability ``heat`` in a million. The last values
-    returned are the sequence that the walk stands at, its length and its cost.
+    ``reorder`` and ``recompute`` choose the kinds of proposals: moving computations, and adding or
+    dropping repeated ones. ``slot_room`` bounds operand slots and positions together. A
+    proposal dearer by one is kept with probability ``heat`` in a million. The last values returned
+    are the sequence that the walk stands at, its length and its cost.
     """
     size = computed.size
-    room = sequence.size
     here = sequence.copy()
     best = sequence.copy()
     trial = sequence.copy()
     best_length, best_cost = length, current
-    edges = 0
-    for v in range(size):
-        edges = max(edges, np.int64(indptr[v + 1]) - np.int64(indptr[v]))
     scratch = np.empty((4, size), np.int64)
-    slots = np.empty(room * (edges + 1), np.int64)
+    slots = np.empty(slot_room, np.int64)
     mark = np.zeros(size, np.int64)
     stack = np.empty(64, np.uint32)
     stamp = np.int64(0)
@@ -248,6 +246,8 @@ def search(  # type: ignore[no-untyped-def]  # noqa: C901 - one case per kind of
         if length < 2:
             break
         kind = random_below(random, 16 if recompute else 10)
+        if not reorder:
+            kind = 10 + kind % 6
         span = 2 + random_below(random, 4 if random_below(random, 2) else min(length, 64))
         low = random_below(random, length)
         high = min(low + span - 1, length - 1)
