@@ -1,4 +1,4 @@
-"""Graph files: JSON, NumPy archives, GraphML, edge lists and (to write) DOT."""
+"""Graph files: JSON, npz, GraphML, DOT, HyperDAG, Matrix Market and edge lists."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from graphs._dot import read_dot
+from graphs._edges import read_hyperdag, read_matrix_market
 from pebble.dag import Dag
 from pebble.errors import GraphError, PebbleError
 from pebble.files import replacing
@@ -26,7 +28,11 @@ def is_graph_file(text: str) -> bool:
 
 
 def read_graph(path: str | Path) -> Dag:
-    """Read a DAG from ``.json``, ``.npz``, ``.graphml`` or ``.txt`` (edge list).
+    """Read a DAG from a file, whose ending says what it is.
+
+    ``.json``, ``.npz``, ``.graphml``, ``.dot`` or ``.gv``, ``.hdag`` (HyperDAG), ``.mtx`` (Matrix
+    Market: an entry in row i, column j makes j an operand of i), ``.txt`` or ``.edges`` (a line
+    per edge: operand, result).
 
     Raises
     ------
@@ -52,9 +58,10 @@ def read_graph(path: str | Path) -> Dag:
 
 
 def write_graph(dag: Dag, path: str | Path) -> None:
-    """Write a DAG to ``.json``, ``.npz``, ``.graphml``, ``.dot`` or ``.txt`` (edge list).
+    """Write a DAG to a file of one of the kinds that `read_graph` reads.
 
-    JSON and npz keep operations, outputs and names; an edge list keeps edges only. The file is
+    JSON, npz, GraphML and DOT keep operations, outputs and names; ``.hdag``, ``.mtx`` and edge
+    lists keep edges only. The file is
     written under a temporary name and renamed.
     """
     path = Path(path)
@@ -219,16 +226,45 @@ def _read_edges(path: Path) -> Dag:
     return Dag.from_predecessors(lists, names=list(rows), source=str(path))
 
 
+def _write_hyperdag(dag: Dag, path: Path) -> None:
+    start, successors = dag.successors()
+    carried = [v for v in range(len(dag)) if start[v + 1] > start[v]]
+    with path.open("w", encoding="utf-8") as file:
+        file.write("% hyperedges, vertices, pins; the first pin of a hyperedge is its source\n")
+        file.write(f"{len(carried)} {len(dag)} {len(carried) + successors.size}\n")
+        for e, v in enumerate(carried):
+            for pin in (v, *successors[start[v] : start[v + 1]].tolist()):
+                file.write(f"{e} {pin}\n")
+
+
+def _write_matrix_market(dag: Dag, path: Path) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.write("%%MatrixMarket matrix coordinate pattern general\n")
+        file.write(f"{len(dag)} {len(dag)} {dag.predecessors.size}\n")
+        for v in range(len(dag)):
+            for u in dag.operands(v).tolist():
+                file.write(f"{v + 1} {u + 1}\n")
+
+
 _READERS: dict[str, Callable[[Path], Dag]] = {
     ".json": _read_json,
     ".npz": _read_npz,
     ".graphml": _read_graphml,
+    ".dot": read_dot,
+    ".gv": read_dot,
+    ".hdag": read_hyperdag,
+    ".mtx": read_matrix_market,
     ".txt": _read_edges,
+    ".edges": _read_edges,
 }
 _WRITERS: dict[str, Callable[[Dag, Path], None]] = {
     ".json": _write_json,
     ".npz": _write_npz,
     ".graphml": _write_graphml,
     ".dot": _write_dot,
+    ".gv": _write_dot,
+    ".hdag": _write_hyperdag,
+    ".mtx": _write_matrix_market,
     ".txt": _write_edges,
+    ".edges": _write_edges,
 }
