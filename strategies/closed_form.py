@@ -12,7 +12,7 @@ from strategies.tally import Counts, tally
 
 if TYPE_CHECKING:
     from graphs.registry import Workload
-    from strategies.phases import Phase, TileStrategy
+    from strategies.phases import Phase, Tile, TileStrategy
 
 __all__ = ["REGIMES", "ClosedForm", "closed_form"]
 
@@ -39,7 +39,7 @@ class ClosedForm:
         Where the formulas hold.
     leading : dict of str to expression
         Leading term of the I/O in n, d, M, for each regime in which the strategy plays, every
-        phase in its best text.
+        phase in its best text; empty where tile sizes are given instead of fitted.
     """
 
     loads: Any
@@ -107,6 +107,7 @@ def closed_form(
         field: sympy.Add(*(part.expression(getattr(part.counts, field)) for part in chosen))
         for field in ("loads", "stores", "computes")
     }
+    given = {symbol: size for part in chosen for symbol, size in part.given().items()}
     total = {field: sympy.expand(expression) for field, expression in total.items()}
     used = {str(s) for expression in total.values() for s in expression.free_symbols}
     tiles = {
@@ -115,7 +116,11 @@ def closed_form(
         for name, extent, tile in part.algebra.tiles()
         if name in used
     }
-    peaks = dict.fromkeys(part.expression(peak) for part in chosen for peak in part.counts.peaks)
+    total = {field: expression.subs(given) for field, expression in total.items()}
+    tiles = {symbol: tile.subs(given) for symbol, tile in tiles.items()}
+    peaks = dict.fromkeys(
+        part.expression(peak).subs(given) for part in chosen for peak in part.counts.peaks
+    )
     return ClosedForm(
         total["loads"],
         total["stores"],
@@ -123,7 +128,7 @@ def closed_form(
         sympy.Max(*peaks, evaluate=False) if len(peaks) > 1 else next(iter(peaks)),
         tiles,
         ", ".join(f"{name} >= 2" for name in [*workload.sizes(), *tiles]),
-        _leading_terms(strategy, workload, phases),
+        {} if given else _leading_terms(strategy, workload, phases),
     )
 
 
@@ -142,9 +147,19 @@ class _Part:
     algebra: Algebra
     counts: Counts
 
+    def given(self) -> dict[Any, Any]:
+        """Return the sizes that are not to be fitted, by symbol."""
+        fixed = self.phase.fixed
+        return {_symbol(s): fixed[name] for name, s in self.sizes.items() if name in fixed}
+
     def expression(self, value: Any) -> Any:
         """Return a count as a sympy expression."""
         return self.algebra.expression(value)
+
+
+def _cut(phase: Phase) -> list[Tile]:
+    """Return the tiles whose sizes are symbols: all but those of one value, which are no blocks."""
+    return [tile for tile in phase.tiles if phase.fixed.get(tile.name) != 1]
 
 
 def _parts(strategy: TileStrategy, workload: Workload) -> list[list[_Part]]:
@@ -156,16 +171,16 @@ def _parts(strategy: TileStrategy, workload: Workload) -> list[list[_Part]]:
     # The texts' tiles name the extents they cut by the symbols of the workload's sizes.
     choices = strategy.phases(workload, formula)
     printed = strategy.paper_sizes(workload, 1) is not None
-    letters = [tile.symbol for choice in choices for tile in choice[0].free()]
+    letters = [tile.symbol for choice in choices for tile in _cut(choice[0])]
     parts: list[list[_Part]] = []
     for number, choice in enumerate(choices):
         parts.append([])
         for place, phase in enumerate(choice):
-            once = printed or all(letters.count(tile.symbol) < 2 for tile in phase.free())
+            once = printed or all(letters.count(tile.symbol) < 2 for tile in _cut(phase))
             suffix = "" if once and len(choice) == 1 else str(number + 1)
-            sizes = {tile.name: tile.symbol + suffix for tile in phase.free()}
+            sizes = {tile.name: tile.symbol + suffix for tile in _cut(phase)}
             pairs = [
-                (str(extent), sizes[tile.name]) for tile in phase.free() for extent in tile.extents
+                (str(extent), sizes[tile.name]) for tile in _cut(phase) for extent in tile.extents
             ]
             algebra = Algebra(names, pairs)
             own = workload.formula(**{name: algebra[name] for name in names})
@@ -173,7 +188,7 @@ def _parts(strategy: TileStrategy, workload: Workload) -> list[list[_Part]]:
             text = strategy.phases(workload, own)[number][place]
             schedule = Schedule(own, algebra=algebra)
             values = {name: algebra[symbol] for name, symbol in sizes.items()}
-            text.text(schedule, **text.fixed, **values)
+            text.text(schedule, **{**text.fixed, **values})
             parts[-1].append(_Part(text, sizes, algebra, tally(schedule)))
     return parts
 

@@ -142,6 +142,21 @@ def test_closed_forms_give_the_counts(kind, text):
     assert held
 
 
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ("flash:columns=4", "attention-forward:n=11,d=2"),
+        ("flash:columns=3,rows=2", "attention-backward:n=7,d=3"),
+        ("saha-ye:tile=2", "attention-forward:n=7,d=3"),
+    ],
+)
+def test_closed_forms_of_given_sizes(spec, text):
+    form, given = strategy(spec).closed_form(workload(text)), workload(text)
+    count = strategy(spec).count(given, 200)
+    for name in ("loads", "stores", "io", "computes"):
+        assert form.evaluate(getattr(form, name), **given.sizes()) == getattr(count, name), name
+
+
 # -- an expander of the recorded loops, slow and plain -------------------------------------------
 
 
