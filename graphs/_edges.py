@@ -61,7 +61,7 @@ class EdgeBuilder:
 def _numbers(path: Path, remark: str) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if line.strip() and not line.lstrip().startswith(remark):
-            yield number, line.split()
+            yield number, line.split(remark)[0].split()
 
 
 def _integers(line: int, words: list[str], count: int, what: str) -> list[int]:

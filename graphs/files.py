@@ -232,6 +232,9 @@ def _write_hyperdag(dag: Dag, path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
         file.write("% hyperedges, vertices, pins; the first pin of a hyperedge is its source\n")
         file.write(f"{len(carried)} {len(dag)} {len(carried) + successors.size}\n")
+        # Version 1 of the format has a line per hyperedge and per vertex before the pins.
+        file.writelines(f"{e}\n" for e in range(len(carried)))
+        file.writelines(f"{v}\n" for v in range(len(dag)))
         for e, v in enumerate(carried):
             for pin in (v, *successors[start[v] : start[v + 1]].tolist()):
                 file.write(f"{e} {pin}\n")

@@ -6,6 +6,7 @@ import click
 
 from lab.cli.catalogue import graph_command, list_command
 from lab.cli.group import PebbleGroup, example
+from lab.cli.improving import improve_command
 from lab.cli.plays import check_command, count_command, play_command
 from lab.cli.sweeps import sweep_command
 from lab.cli.teaching import grade_command, page_command
@@ -36,6 +37,7 @@ for _command in (
     sweep_command,
     check_command,
     bound_command,
+    improve_command,
     page_command,
     grade_command,
 ):
