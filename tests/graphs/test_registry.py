@@ -36,7 +36,7 @@ def test_sizes_are_positive_integers_from_python_too(value):
         ("attention-forward:n=2", SpecError, "attention-forward needs d="),
         ("attention-forward", SpecError, "needs n= and d=: write attention-forward:n=,d="),
         ("attention-forward:n=2,n=3,d=1", SpecError, "n is given twice"),
-        ("attention-forward:n=2,d=1,summ=tree", SpecError, "unknown option 'summ'; did you mean 'sum'"),
+        ("attention:n=2,d=1,summ=tree", SpecError, "unknown option 'summ'; did you mean 'sum'"),
         ("attention-forward:n=2,d=1,sum=three", SpecError, "one of chain, tree; got 'three'"),
         ("attention-gradient:n=2,d=1,form=li25", SpecError, "one of li24, as24"),
         ("attention-gradient:n=2,d=1,given=O", SpecError, "one of E, dO"),
