@@ -16,6 +16,10 @@ from pebble.operations import ADD, APPLY, DIV, EXP, INPUT, MAX, MUL, SUB
 __all__ = ["Symbol", "exp", "maximum", "trace"]
 
 
+#: Constants that change nothing.
+_NEUTRAL: dict[int, Any] = {ADD: 0, SUB: 0, MUL: 1, DIV: 1}
+
+
 class _Record:
     """The vertices noted so far."""
 
@@ -40,7 +44,8 @@ class Symbol:
     def __init__(self, record: _Record, vertex: int) -> None:
         self.record, self.vertex = record, vertex
 
-    def _with(self, operation: int, other: Any, *, swapped: bool = False) -> Any:
+    def combine(self, operation: int, other: Any, *, swapped: bool = False) -> Any:
+        """Note an operation with another symbol or a number."""
         if isinstance(other, Symbol):
             if other.record is not self.record:
                 raise GraphError("two traces are mixed: a symbol belongs to the call it came from")
@@ -48,35 +53,39 @@ class Symbol:
             return self.record.add(operation, [symbol.vertex for symbol in pair])
         if isinstance(other, numbers.Number):
             # A constant is part of the operation, not a value that has to be held.
-            nothing = 0 if operation in (ADD, SUB) else 1
-            if other == nothing and not (swapped and operation in (SUB, DIV)):
+            neutral = _NEUTRAL.get(operation)
+            if (
+                neutral is not None
+                and not (swapped and operation in {SUB, DIV})
+                and other == neutral
+            ):
                 return self
             return self.record.add(APPLY, [self.vertex])
         return NotImplemented
 
     def __add__(self, other: Any) -> Any:
-        return self._with(ADD, other)
+        return self.combine(ADD, other)
 
     def __radd__(self, other: Any) -> Any:
-        return self._with(ADD, other, swapped=True)
+        return self.combine(ADD, other, swapped=True)
 
     def __sub__(self, other: Any) -> Any:
-        return self._with(SUB, other)
+        return self.combine(SUB, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return self._with(SUB, other, swapped=True)
+        return self.combine(SUB, other, swapped=True)
 
     def __mul__(self, other: Any) -> Any:
-        return self._with(MUL, other)
+        return self.combine(MUL, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return self._with(MUL, other, swapped=True)
+        return self.combine(MUL, other, swapped=True)
 
     def __truediv__(self, other: Any) -> Any:
-        return self._with(DIV, other)
+        return self.combine(DIV, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._with(DIV, other, swapped=True)
+        return self.combine(DIV, other, swapped=True)
 
     def __pow__(self, power: Any) -> Any:
         if not isinstance(power, int) or power < 1:
@@ -117,10 +126,10 @@ def maximum(first: Any, second: Any) -> Any:
     if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
         return np.frompyfunc(maximum, 2, 1)(first, second)
     if isinstance(first, Symbol):
-        return first if second is first else first._with(MAX, second)
-    return (
-        second._with(MAX, first, swapped=True) if isinstance(second, Symbol) else max(first, second)
-    )
+        return first if second is first else first.combine(MAX, second)
+    if isinstance(second, Symbol):
+        return second.combine(MAX, first, swapped=True)
+    return max(first, second)
 
 
 def trace(function: Callable[..., Any], *shapes: int | tuple[int, ...], source: str = "") -> Dag:

@@ -36,6 +36,8 @@ def test_exp_max_power() -> None:
     words = [dag.describe(v).split(" = ")[1].split("(")[0] for v in range(2, len(dag))]
     assert words == ["max", "exp", "mul", "mul", "exp"]
     assert dag.operands(4).tolist() == [0]
+    # A maximum with one is no neutral operation, nor is a difference from nought.
+    assert len(trace(lambda x: maximum(x, 1) + (0 - x) + 1 / x, ())) == 6
 
 
 @pytest.mark.parametrize(
