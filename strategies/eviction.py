@@ -104,8 +104,7 @@ def schedule_order(
     Notes
     -----
     Furthest next use is the best rule where evictions cost the same, but here some cost one move
-    and some two: none of the rules is optimal for every order. See
-    `strategies.best_eviction.best_eviction` for the optimum of small orders.
+    and some two: none of the rules is optimal for every order.
 
     Examples
     --------
