@@ -85,8 +85,9 @@ def fit_slope(points: Iterable[tuple[float, float]]) -> Fit | None:
 
     Examples
     --------
-    >>> fit_slope([(1, 8), (2, 4), (4, 2)])
-    Fit(slope=-1.0, error=0.0, points=3)
+    >>> fit = fit_slope([(1, 8), (2, 4), (4, 2)])
+    >>> round(fit.slope, 6), round(fit.error, 6), fit.points
+    (-1.0, 0.0, 3)
     """
     logs = np.array([(math.log(x), math.log(y)) for x, y in points if x > 0 and y > 0])
     if len(logs) < 2 or np.ptp(logs[:, 0]) == 0:

@@ -133,9 +133,9 @@ class Scene:
     Examples
     --------
     >>> from lab import sweep
-    >>> scene = Scene(sweep("attention-forward:n=64,128,d=4", "flash", "d^2", method="tally"), "n")
+    >>> scene = Scene(sweep("attention-forward:n=64,128,d=4", "flash", "64", method="tally"), "n")
     >>> [round(fit.slope, 2) for fit in scene.groups[0].slopes("flash", ratio=False)]
-    [1.98]
+    [1.99]
     """
 
     def __init__(self, results: Results, x: str) -> None:

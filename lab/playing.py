@@ -75,7 +75,7 @@ def play(
     Examples
     --------
     >>> play("attention-forward:n=8,d=4", "naive", 4).io
-    1448
+    1416
     """
     from pebble.referee import referee
 

@@ -90,7 +90,7 @@ def io_versus(
     >>> grid = sweep("attention-forward:n=16,d=4", "naive,flash", "16:64:x2")
     >>> ax = io_versus(grid)
     >>> [line.get_ydata().tolist() for line in ax.get_lines() if line.get_gid() == "measured:naive"]
-    [[9872.0, 9872.0, 9872.0]]
+    [[5392.0, 5392.0, 5392.0]]
     """
     if not results.played.rows:
         raise SpecError("nothing to draw: no point of these results was played")

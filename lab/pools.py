@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphs.registry import Workload
     from lab.sweeping import Point
 
-__all__ = ["advised", "available", "processes"]
+__all__ = ["advised", "available", "processes", "shielded"]
 
 #: Vertices of all points together below which starting processes costs more than it saves: a few
 #: seconds of play.
@@ -61,8 +61,9 @@ def processes(count: int) -> Iterator[ProcessPoolExecutor]:
     try:
         yield pool
     except BaseException:
-        hold.close()  # the workers see it, and end where they are
-        pool.shutdown(wait=False, cancel_futures=True)
+        # The workers see it and end where they are; the pool then gives up what is pending. To
+        # cancel that as well would race with it.
+        hold.close()
         raise
     finally:
         pool.shutdown()
@@ -70,9 +71,33 @@ def processes(count: int) -> Iterator[ProcessPoolExecutor]:
         lifeline.close()
 
 
+@contextmanager
+def shielded() -> Iterator[None]:
+    """Hold Ctrl-C back; processes started meanwhile never hear it.
+
+    It reaches every process of a terminal, and a worker that is still importing would die of it
+    with a traceback. The parent alone decides what it means, when the block ends.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not hasattr(signal, "pthread_sigmask") or not main:
+        yield
+        return
+    heard: list[int] = []
+    # The mask is what new processes inherit. The handler is for a signal that another thread of
+    # ours catches: Python would interrupt this one all the same, in the middle of a start.
+    handler = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, handler or signal.default_int_handler)
+    if heard:
+        raise KeyboardInterrupt
+
+
 def _begin(lifeline: Connection) -> None:
-    # Ctrl-C reaches every process of the terminal; the parent alone decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be held back
     threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, as_completed
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -30,6 +31,7 @@ __all__ += ["sweep_points"]
 Method: TypeAlias = Literal["referee", "tally"]
 #: Called with the number of points done, the number of points, and the row just finished.
 Progress: TypeAlias = Callable[[int, int, Row], None]
+Finished: TypeAlias = "Generator[tuple[int, Outcome], None, None]"
 T = TypeVar("T")
 MemoriesLike: TypeAlias = "str | int | Iterable[int]"
 
@@ -124,12 +126,14 @@ def sweep_points(
     rows: dict[int, Row] = {}
     errors: list[PebbleError] = []
     yardsticks = _Yardsticks()
-    for done, (index, outcome) in enumerate(_run(points, executor), start=1):
-        rows[index] = yardsticks.row(points[index], outcome)
-        if outcome.error is not None:
-            errors.append(outcome.error)
-        if progress is not None:
-            progress(done, len(points), rows[index])
+    # Closed at once when a callback fails, so that no worker goes on.
+    with closing(_run(points, executor)) as outcomes:
+        for done, (index, outcome) in enumerate(outcomes, start=1):
+            rows[index] = yardsticks.row(points[index], outcome)
+            if outcome.error is not None:
+                errors.append(outcome.error)
+            if progress is not None:
+                progress(done, len(points), rows[index])
     if len(errors) == len(points):
         raise _cheapest(errors)
     return Results(rows[index] for index in range(len(points)))
@@ -234,10 +238,10 @@ def _play(point: Point) -> Outcome:
     return outcome
 
 
-def _run(points: Sequence[Point], executor: int | Executor | None) -> Iterator[tuple[int, Outcome]]:
+def _run(points: Sequence[Point], executor: int | Executor | None) -> Finished:
     """Yield (index, outcome) as points are finished."""
     if isinstance(executor, Executor):
-        yield from _collect(points, executor)
+        yield from _collect(points, executor, own=False)
         return
     if executor is not None and executor < 1:
         raise SpecError(f"expected a positive number of processes, got {executor}")
@@ -246,14 +250,17 @@ def _run(points: Sequence[Point], executor: int | Executor | None) -> Iterator[t
         yield from ((index, player.play(point)) for index, point in enumerate(points))
         return
     with pools.processes(min(executor, len(points))) as pool:
-        yield from _collect(points, pool)
+        yield from _collect(points, pool, own=True)
 
 
-def _collect(points: Sequence[Point], executor: Executor) -> Iterator[tuple[int, Outcome]]:
+def _collect(points: Sequence[Point], executor: Executor, *, own: bool) -> Finished:
     # In the grid's order: a worker meets a workload's points one after the other, so that it
     # builds each DAG once.
-    futures = {executor.submit(_play, point): index for index, point in enumerate(points)}
+    futures: dict[Future[Outcome], int] = {}
     try:
+        with pools.shielded():
+            for index, point in enumerate(points):
+                futures[executor.submit(_play, point)] = index
         for future in as_completed(futures):
             yield futures.pop(future), future.result()
     except BrokenProcessPool:
@@ -261,9 +268,11 @@ def _collect(points: Sequence[Point], executor: Executor) -> Iterator[tuple[int,
             "a worker process died, most likely for want of memory: take fewer processes or "
             "smaller sizes"
         ) from None
-    finally:
-        for future in futures:
-            future.cancel()
+    except BaseException:
+        if not own:
+            for future in futures:
+                future.cancel()
+        raise
 
 
 # -- rows -----------------------------------------------------------------------------------------

@@ -92,6 +92,8 @@ def test_a_folder_that_is_not_there(results, tmp_path):
         lambda text: "a,b\n1,2\n",
         lambda text: text.replace("strategy", "way", 1),
         lambda text: text[: len(text) // 2],
+        lambda text: text[:-3],
+        lambda text: text[:-3] + "\n",
         lambda text: text.replace("referee,ok,", "referee,ok,9", 1),  # loads changed, io not
         lambda text: text.replace("referee,ok,", "referee,lost,", 1),
         lambda text: text.replace("referee,ok,", "referee,ok,x", 1),

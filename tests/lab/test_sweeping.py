@@ -1,5 +1,6 @@
 """Sweeps: every point refereed, gaps with their reason, the same rows whoever plays them."""
 
+import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -91,6 +92,18 @@ def test_processes_give_the_same_rows(grid):
     assert parallel == grid
     assert [(done, total) for done, total, _ in seen] == [(i, 9) for i in range(1, 10)]
     assert {row for _, _, row in seen} == set(grid)
+
+
+def test_an_error_of_the_caller_ends_the_workers():
+    def progress(done, total, row):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        sweep(
+            "attention-gradient:n=128,d=32", "naive", "16:8192:x1.01", executor=2, progress=progress
+        )
+
+    assert multiprocessing.active_children() == []
 
 
 def test_any_executor_will_do(grid):
