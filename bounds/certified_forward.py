@@ -27,7 +27,8 @@ def longest_segment(memory: int, d: int) -> int:
 def _rate(theorem: str, memory: int, d: int) -> tuple[int, Fraction]:
     capacities = {"scores": scores, "forward": one_product, "both": both_products}
     capacity: Capacity = capacities[theorem](d)
-    first = (memory, 2 * memory, 4 * d * d - memory)
+    # Where the two sides of a maximum meet, the best T may be a corner that a search steps over.
+    first = (memory, 2 * memory, 4 * d * d - memory, -(-256 * d * d // 27) - memory)
     return best_segment(capacity, memory, longest_segment(memory, d), first)
 
 

@@ -77,7 +77,7 @@ def best_segment(
         return segment / capacity(memory + segment)
 
     low, high = 0.0, log2(longest)
-    while high - low > 0.01:
+    while high - low > 0.02:
         left, right = (2 * low + high) / 3, (low + 2 * high) / 3
         if rate(int(2**left)) <= rate(int(2**right)):
             low = left
