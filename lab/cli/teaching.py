@@ -84,7 +84,10 @@ def _from_workload(workload: str, memory: str | None, rules: str) -> Level:
 @click.command(
     "grade",
     short_help="Grade a class: referee traces of a level against its par.",
-    epilog=example("pebble grade traces/*.txt --level pyramid --out grades.csv"),
+    epilog=example(
+        "pebble play pyramid:h=3 --strategy lru --memory 4 --trace play.txt",
+        "pebble grade play.txt --level pyramid --out grades.csv",
+    ),
 )
 @click.argument("files", nargs=-1, required=True)
 @click.option("--level", required=True, help="A lesson's name or number, or a level file.")

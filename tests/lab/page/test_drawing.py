@@ -1,0 +1,31 @@
+"""Drawings: no two vertices on one place, few crossings, the classics as one knows them."""
+
+import pytest
+
+from graphs.registry import workload
+from lab.page.drawing import draw
+from lab.page.levels import lessons
+
+
+@pytest.mark.parametrize("level", lessons(), ids=lambda level: level.name)
+def test_vertices_keep_their_distance(level):
+    places = draw(level.dag, level.positions).places
+    for i, (x, y) in enumerate(places):
+        assert all(abs(x - a) + abs(y - b) > 0.79 for a, b in places[:i])
+
+
+@pytest.mark.parametrize(
+    ("text", "crossings"),
+    [("pyramid:h=5", 0), ("tree:depth=4", 0), ("grid:rows=4,columns=5", 0), ("fft:n=4", 6)],
+)
+def test_crossings(text, crossings):
+    # The butterfly on n points has n/2 crossings in stage 1, n in stage 2 (n = 4: 2 + 4).
+    assert draw(workload(text).dag()).crossings == crossings
+
+
+def test_edges_point_up():
+    drawing = draw(workload("attention-forward:n=2,d=2").dag())
+    for u, v, between in drawing.edges:
+        heights = [p[1] for p in (drawing.places[u], *between, drawing.places[v])]
+        assert heights == sorted(heights)
+        assert heights[-1] - heights[0] == len(between) + 1
