@@ -11,13 +11,13 @@ or whole arrays of candidate tile sizes, and the tally on sympy symbols gives th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pebble.errors import PebbleError
 from pebble.moves import COMPUTE, DELETE, LOAD, STORE
+from strategies.views import Affine, Loop, Named, Range, Step, View, equals, whole
 
 if TYPE_CHECKING:
     from graphs.expressions import Array, Formula, Index, Size
@@ -25,163 +25,7 @@ if TYPE_CHECKING:
     from pebble.tensor import Tensor
     from strategies.symbols import Algebra
 
-__all__ = ["Loop", "Range", "Schedule", "Step", "View"]
-
-
-@dataclass(slots=True, eq=False)
-class Loop:
-    """``count`` rounds of ``body``; in round x, addresses move by x times their stride for it."""
-
-    count: Size
-    body: list[Loop | Step] = field(default_factory=list)
-
-
-@dataclass(slots=True, eq=False)
-class Step:
-    """``count`` moves of one kind on a box of vertices of one tensor.
-
-    Attributes
-    ----------
-    kind : int
-        `LOAD`, `STORE`, `COMPUTE` or `DELETE`.
-    owner : str
-        Tensor that the vertices belong to.
-    count : Size
-        Number of vertices.
-    base, strides, box
-        First vertex, its stride for each enclosing loop, and (extent, stride) of each axis of the
-        box. Meaningless where the schedule has no layout.
-    """
-
-    kind: int
-    owner: str
-    count: Size
-    base: int
-    strides: dict[Loop, int]
-    box: tuple[tuple[int, int], ...]
-
-
-class Affine:
-    """A position: a constant and a multiple of each loop's round."""
-
-    __slots__ = ("constant", "rounds")
-
-    def __init__(self, constant: Size, rounds: dict[Loop, Size] | None = None) -> None:
-        self.constant = constant
-        self.rounds = rounds or {}
-
-    def __add__(self, other: Size) -> Affine:
-        return Affine(self.constant + other, self.rounds)
-
-    def along(self, loop: Loop, step: Size) -> Affine:
-        """Return the position that also moves by ``step`` in each round of ``loop``."""
-        return Affine(self.constant, {**self.rounds, loop: step})
-
-    def equals(self, value: int) -> bool:
-        """Whether the position is this number, in every round of every loop.
-
-        Only for ranges that have been asked whether they are first or last: the loop of a range
-        that nobody asks may still come to stand for more tiles.
-        """
-        once = all(_is(loop.count, 1) for loop in self.rounds)
-        return once and _is(self.constant, value)
-
-
-class Range:
-    """Some consecutive values of an index: a tile, or one value.
-
-    Attributes
-    ----------
-    start : Affine
-        First value.
-    size : Size
-        Number of values.
-    first, last : bool
-        Whether the range holds the first, the last value of the index. A loop whose body never
-        asks visits all its full tiles as one class.
-    """
-
-    __slots__ = ("_first", "_last", "_parent", "looked", "size", "start")
-
-    def __init__(
-        self, start: Affine, size: Size, first: bool, last: bool, parent: Range | None = None
-    ) -> None:
-        self.start = start
-        self.size = size
-        self._first, self._last, self._parent = first, last, parent
-        self.looked = False
-
-    @property
-    def first(self) -> bool:
-        """Whether the range holds the first value of the index."""
-        self.looked = True
-        return self._first and (self._parent is None or self._parent.first)
-
-    @property
-    def last(self) -> bool:
-        """Whether the range holds the last value of the index."""
-        self.looked = True
-        return self._last and (self._parent is None or self._parent.last)
-
-
-Where: TypeAlias = Range | slice
-
-
-class Named:
-    """An array of the formula as the text sees it: indexed by ranges it gives views."""
-
-    __slots__ = ("array",)
-
-    def __init__(self, array: Array) -> None:
-        self.array = array
-
-    def __getitem__(self, key: Where | tuple[Where, ...]) -> View:
-        keys = key if isinstance(key, tuple) else (key,)
-        if len(keys) != len(self.array.indices):
-            raise PebbleError(f"{self.array.name} has {len(self.array.indices)} indices")
-        return View(
-            self.array,
-            tuple(
-                k if isinstance(k, Range) else whole(index.size)
-                for k, index in zip(keys, self.array.indices, strict=True)
-            ),
-        )
-
-    @property
-    def size(self) -> tuple[Size, ...]:
-        """Extents of the indices."""
-        return self.array.shape
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class View:
-    """Entries of an array; for a running sum, `before` or `after` some of its terms."""
-
-    array: Array
-    ranges: tuple[Range, ...]
-    terms: Range | None = None
-    done: bool = True
-
-    def before(self, terms: Range) -> View:
-        """The running sums as they stand before ``terms`` are added."""
-        return View(self.array, self.ranges, terms, False)
-
-    def after(self, terms: Range) -> View:
-        """The running sums as they stand when ``terms`` have been added."""
-        return View(self.array, self.ranges, terms, True)
-
-    @property
-    def size(self) -> Size:
-        """Number of entries."""
-        total: Size = 1
-        for r in self.ranges:
-            total = total * r.size
-        return total
-
-
-def whole(extent: Size) -> Range:
-    """Return the range of all values of an index."""
-    return Range(Affine(0), extent, True, True)
+__all__ = ["Loop", "Named", "Range", "Schedule", "Step", "View", "whole"]
 
 
 class Schedule:
@@ -235,7 +79,7 @@ class Schedule:
         # By which of its names a vertex was stored: another name need not store it again.
         self._blue: dict[str, str] = {}
         for array in formula.arrays.values():
-            if array.over is not None and not array.is_contraction and _is(array.over.size, 1):
+            if array.over is not None and not array.is_contraction and equals(array.over.size, 1):
                 term = array.operands[0].array.name
                 root = self._root.get(term, term)
                 self._root[term] = self._root[array.name] = root
@@ -286,7 +130,7 @@ class Schedule:
         """Visit the values of a range (or of a whole index) one by one."""
         parent = values if isinstance(values, Range) else whole(values)
         size, start = parent.size, parent.start
-        single = _is(size, 1)
+        single = equals(size, 1)
         value, loop = self._open(start, 1, 1, 1, True, single, parent)
         yield value
         self._close()
@@ -302,7 +146,7 @@ class Schedule:
         elif isinstance(size, int) and parent.first and size - last > 1:
             yield from self._inner(start + 1, 1, parent)
             done = 2
-        if not _is(size - last - done, 0):
+        if not equals(size - last - done, 0):
             yield from self._inner(start + done, size - last - done, parent)
         if last:
             value, _ = self._open(start + (size - 1), 1, 1, 1, False, True, parent)
@@ -330,16 +174,16 @@ class Schedule:
             yield from self._one(0, extent, True, True)
             return
         else:
-            tiles = extent if _is(size, 1) else self._algebra().count(extent, size)
+            tiles = extent if equals(size, 1) else self._algebra().count(extent, size)
             several, full, middle, rest = 1, tiles - 1, tiles - 2, 1
-            if _is(size, 1):
+            if equals(size, 1):
                 full, rest = tiles, 0
         tile, loop = self._open(Affine(0), size, size, several, True, False)
         yield tile
         self._close()
         if not tile.looked:
             loop.count = full
-            if not _is(rest, 0):
+            if not equals(rest, 0):
                 yield from self._one(0, self._rest(extent, size, tiles), False, True, rest)
             return
         if isinstance(size, np.ndarray):
@@ -440,13 +284,13 @@ class Schedule:
                 holders.add(array.name)
         entry, opened = [], 0
         for r in view.ranges:
-            if _is(r.size, 1):
+            if equals(r.size, 1):
                 entry.append(r)
             else:
                 one, _ = self._open(r.start, 1, 1, r.size, True, True)
                 entry.append(one)
                 opened += 1
-        if release and not (_is(terms.size, 1) and opened == 0):
+        if release and not (equals(terms.size, 1) and opened == 0):
             raise PebbleError("operands can be released only in a sum of one entry by one term")
         self._chain(array, tuple(entry), terms, release)
         for _ in range(opened):
@@ -461,7 +305,7 @@ class Schedule:
                 self._term(COMPUTE, array, entry, start)
                 self.free(*release)
             start, left = start + 1, left - 1
-            if _is(left, 0):
+            if equals(left, 0):
                 return
         total = array.over.size  # type: ignore[union-attr]
         if isinstance(left, int) and start.equals(1):
@@ -471,7 +315,7 @@ class Schedule:
         if isinstance(left, int) and final and left:
             self._add(array, entry, start, left - 1, release)
             self._add(array, entry, start + (left - 1), 1, release, last=True)
-        elif not _is(left, 0):
+        elif not equals(left, 0):
             self._add(array, entry, start, left, release)
 
     def _add(
@@ -484,7 +328,7 @@ class Schedule:
         last: bool = False,
     ) -> None:
         """Add ``count`` terms from number ``start`` >= 1 on; ``last`` completes the sum."""
-        if _is(count, 0):
+        if equals(count, 0):
             return
         t, _ = self._open(start, 1, 1, count, False, last)
         if array.is_contraction:
@@ -518,7 +362,7 @@ class Schedule:
 
     def _owner(self, array: Array) -> str:
         """Return the tensor that owns an array's entries."""
-        if array.over is not None and _is(array.over.size, 1):
+        if array.over is not None and equals(array.over.size, 1):
             return self._term_owner(array)
         return array.name
 
@@ -572,8 +416,3 @@ class Schedule:
         held = bool(holders)
         holders.add(name)
         return held
-
-
-def _is(size: Size, value: int) -> bool:
-    """Whether a size is this very number (and no array or symbol)."""
-    return isinstance(size, int) and size == value
