@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pebble.errors import GraphError, PebbleError, SpecError, unknown
+from pebble.errors import GraphError, IllegalMoveError, PebbleError, SpecError, unknown
 from pebble.moves import Move, pack
 from pebble.rules import Rules
 
@@ -357,6 +357,9 @@ def _check_certificate(level: Level) -> None:
         return
     from pebble.referee import referee
 
-    report = referee(level.dag, level.moves(), level.memory, level.rules)
+    try:
+        report = referee(level.dag, level.moves(), level.memory, level.rules)
+    except IllegalMoveError as error:
+        raise SpecError(f'"certificate" is not legal: {error}') from None
     if report.io != level.par:
         raise SpecError(f'"par" is {level.par}, but the certificate takes {report.io} I/O')

@@ -10,7 +10,7 @@ const Advisor = (() => {
   // Why the advisor must stay silent about a board; the empty text when it need not.
   function refusal(game) {
     const { rules, dag } = game;
-    const known = ["text", "one_shot"];
+    const known = ["text", "described", "one_shot"];
     const odd = Object.keys(rules).some((key) => !known.includes(key) && rules[key]);
     if (odd) return `hints are known for the rules hk and one-shot, not for ${rules.text}`;
     if (dag.size > LARGEST) return `hints are worked out for at most ${LARGEST} vertices`;

@@ -172,7 +172,10 @@
       $("seek").value = String(game.step);
       $("play").textContent = replay.timer ? "Pause" : game.step < replay.moves.length ? "Play" : "Play again";
     }
-    $("done").hidden = Boolean(replay) || !state.game.finished;
+    const done = !replay && state.game.finished;
+    $("done").hidden = !done;
+    // The card says it all; the message is then for screen readers alone.
+    $("message").classList.toggle("sr", done);
     renderPath();
   }
 
@@ -216,6 +219,7 @@
     say(`Step ${game.step}: ${KINDS[kind]} ${state.dag.name(v)}, ${cost}.`);
     if (game.finished) finish();
     render();
+    if (game.finished) $("done").scrollIntoView({ block: "nearest" });
   }
 
   function obvious(v) {
