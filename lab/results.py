@@ -48,6 +48,10 @@ class Row:
         As in `pebble.Report`; None where there are no counts.
     compulsory : int or None
         Inputs plus outputs, which every play moves; None where it is not known.
+    certified : int or None
+        The greatest certified bound: no play moves less; None where none is known.
+    certified_by : str
+        Name of the theorem behind it; empty if none.
     bound : str
         Name of the Θ that the workload has in the literature; empty if none.
     bound_value : float or None
@@ -70,6 +74,8 @@ class Row:
     peak_red: int | None = None
     moves: int | None = None
     compulsory: int | None = None
+    certified: int | None = None
+    certified_by: str = ""
     bound: str = ""
     bound_value: float | None = None
     in_regime: bool | None = None
@@ -96,6 +102,11 @@ class Row:
         """I/O over the value of the Θ; a ratio of orders, so only its course means something."""
         return None if self.io is None or not self.bound_value else self.io / self.bound_value
 
+    @property
+    def io_over_certified(self) -> float | None:
+        """I/O over the greatest certified bound: 1 would be optimal."""
+        return None if self.io is None or not self.certified else self.io / self.certified
+
     def to_json(self) -> dict[str, Any]:
         """Return a dict of plain types, the sizes as a dict of their own."""
         return {name: getattr(self, name) for name in COLUMNS} | {"sizes": dict(self.sizes)}
@@ -120,7 +131,7 @@ _FIELDS = [f.name for f in dataclasses.fields(Row)]
 COLUMNS = [name for name in _FIELDS if name != "sizes"]
 COLUMNS.insert(COLUMNS.index("memory") + 1, "memory_over_d2")
 COLUMNS.insert(COLUMNS.index("stores") + 1, "io")
-COLUMNS.append("io_over_bound")
+COLUMNS += ["io_over_bound", "io_over_certified"]
 
 
 class Results:
@@ -288,7 +299,7 @@ def _kind(annotation: Any) -> type:
 
 _HINTS = typing.get_type_hints(Row)
 _KINDS: dict[str, type] = {name: _kind(_HINTS[name]) for name in _FIELDS if name != "sizes"}
-_KINDS |= {"memory_over_d2": float, "io": int, "io_over_bound": float}
+_KINDS |= {"memory_over_d2": float, "io": int, "io_over_bound": float, "io_over_certified": float}
 
 
 def _row(cells: Mapping[str, Any]) -> Row:

@@ -285,7 +285,7 @@ class _Yardsticks:
         self._known: dict[Workload, tuple[Bound | None, int | None]] = {}
 
     def row(self, point: Point, outcome: Outcome) -> Row:
-        from lab.yardsticks import compulsory, theta, values_at
+        from lab.yardsticks import certified_least, compulsory, theta, values_at
 
         workload, report = point.workload, outcome.report
         if workload not in self._known:
@@ -299,6 +299,9 @@ class _Yardsticks:
             more["bound"] = bound.name
             more["bound_value"] = float(bound.evaluate(**values))
             more["in_regime"] = bound.holds(**values)
+        proved = certified_least(workload, point.memory, point.rules)
+        if proved is not None:
+            more |= {"certified": proved.value, "certified_by": proved.name}
         return Row(
             workload=str(workload),
             sizes=workload.sizes(),

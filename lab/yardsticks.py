@@ -11,10 +11,11 @@ from pebble.rules import HK, Rules
 
 if TYPE_CHECKING:
     from bounds.bound import Bound
+    from bounds.certified import Certified
     from graphs.registry import Workload
     from pebble.dag import Dag
 
-__all__ = ["bounds_of", "compulsory", "compulsory_of", "theta", "values_at"]
+__all__ = ["bounds_of", "certified_least", "compulsory", "compulsory_of", "theta", "values_at"]
 
 
 def compulsory(workload: Workload) -> int | None:
@@ -79,6 +80,20 @@ def bounds_of(workload: Workload, rules: Rules = HK) -> list[Bound]:
         )
     )
     return found
+
+
+def certified_least(workload: Workload, memory: int, rules: Rules = HK) -> Certified | None:
+    """Return the greatest certified bound on the I/O of a workload, or None where none is known.
+
+    Examples
+    --------
+    >>> from graphs import workload
+    >>> certified_least(workload("matmul:m=16,n=16,k=16"), 64).value
+    1024
+    """
+    from bounds.certified import best
+
+    return best(workload, memory, rules)
 
 
 def theta(workload: Workload, rules: Rules = HK) -> Bound | None:

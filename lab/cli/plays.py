@@ -42,15 +42,27 @@ __all__ = ["check_command", "count_command", "play_command"]
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the moves: .txt to read, .pbl compact.",
 )
+@click.option(
+    "--execute", "seed", type=click.IntRange(min=0), help="Carry it out on random numbers."
+)
 @json_option
 def play_command(
-    workload: str, strategy: str, memory: str, rules: str, trace: Path | None, *, as_json: bool
+    workload: str,
+    strategy: str,
+    memory: str,
+    rules: str,
+    trace: Path | None,
+    seed: int | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Let a strategy pebble WORKLOAD; the referee judges every move and counts.
 
-    WORKLOAD is a text form such as attention-backward:n=64,d=16, or a graph file.
+    WORKLOAD is a text form such as attention-backward:n=64,d=16, or a graph file. With --execute
+    the play is also carried out on numbers and compared with numpy; exit code 1 if they differ.
     """
     from lab.arguments import as_memory, as_rules, as_strategy, as_workload
+    from lab.executing import execute
     from lab.playing import check_playable, play
 
     check_target(trace)
@@ -59,9 +71,18 @@ def play_command(
     check_playable(what, how, budget, judged_by)
     with bar("moves", _moves(what, how, budget)) as progress:
         report = play(what, how, budget, judged_by, trace=trace, progress=progress)
-    _say(what, report, as_json=as_json)
-    if trace is not None and not as_json:
-        click.echo(f"\nwrote {trace}")
+    done = None if seed is None else execute(what, how, budget, seed)
+    more = {} if done is None else {"execution": done.to_json()}
+    _say(what, report, more, as_json=as_json)
+    if not as_json:
+        if done is not None:
+            click.echo(f"\nplayed on numbers (seed {seed}), against {done.reference}:")
+            for name, error in done.errors.items():
+                click.echo(f"  {name}: largest relative error {error:.1e}")
+        if trace is not None:
+            click.echo(f"\nwrote {trace}")
+    if done is not None and not done.agrees:
+        finding()
 
 
 @click.command(
@@ -92,7 +113,7 @@ def count_command(
     report = count(what, how, as_memory(memory, what))
     if as_json:
         more = {"closed_form": _closed_form(what, how)} if formula else {}
-        say_json(report.to_json() | more)
+        say_json(report.to_json() | _certified(what, report) | more)
         return
     _say(what, report, as_json=False)
     if formula is not False and (form := _closed_form(what, how)):
@@ -170,12 +191,14 @@ def _moves(workload: Workload, strategy: Strategy, memory: int) -> int | None:
         return None
 
 
-def _say(workload: Workload, report: Report, *, as_json: bool) -> None:
-    if as_json:
-        say_json(report.to_json())
-        return
+def _say(
+    workload: Workload, report: Report, more: dict[str, Any] | None = None, *, as_json: bool
+) -> None:
     from lab.yardsticks import compulsory
 
+    if as_json:
+        say_json(report.to_json() | _certified(workload, report) | (more or {}))
+        return
     click.echo(str(report))
     least = compulsory(workload)
     if least:
@@ -183,6 +206,24 @@ def _say(workload: Workload, report: Report, *, as_json: bool) -> None:
         click.echo(
             f"\ninputs + outputs, which every play moves: {least:,} (I/O is {ratio:.3g} times)"
         )
+    known = _certified(workload, report)
+    if known and known["certified_by"] != "compulsory":
+        click.echo(
+            f"no play moves less than {known['certified']:,}, by the certified bound "
+            f"{known['certified_by']} (I/O is {known['io_over_certified']:.4g} times)"
+        )
+
+
+def _certified(workload: Workload, report: Report) -> dict[str, Any]:
+    """Return the greatest certified bound beside a count; empty where none is known."""
+    from lab.yardsticks import certified_least
+    from pebble.rules import Rules
+
+    bound = certified_least(workload, report.memory, Rules.parse(str(report.rules)))
+    if bound is None:
+        return {}
+    ratio = report.io / bound.value
+    return {"certified": bound.value, "certified_by": bound.name, "io_over_certified": ratio}
 
 
 def _closed_form(workload: Workload, strategy: Strategy) -> dict[str, Any] | None:

@@ -26,8 +26,9 @@ __all__ = ["bound_command"]
 def bound_command(workload: str, memory: str | None, rules: str, *, as_json: bool) -> None:
     """Print the bounds on the I/O of WORKLOAD that hold under the rules.
 
-    Without --memory the formulas alone. A value is printed only where the statement holds; a Θ has
-    no constant, so that its value is an order of growth and no number of moves.
+    With --memory the greatest certified bound comes first; without, the formulas alone. A value is
+    printed only where the statement holds; a Θ has no constant, so that its value is an order of
+    growth and no number of moves.
     """
     from lab.arguments import as_memory, as_rules, as_workload
     from lab.yardsticks import bounds_of, values_at
@@ -37,6 +38,11 @@ def bound_command(workload: str, memory: str | None, rules: str, *, as_json: boo
     known = bounds_of(what, judged_by)
     sizes = what.sizes()
     shown = [bound.to_json(**values_at(bound, sizes, budget)) for bound in known]
+    if budget is not None:
+        from bounds.certified import certified
+
+        # The greatest certified bound at these sizes comes first.
+        shown = [bound.to_json() for bound in certified(what, budget, judged_by)[:1]] + shown
     if as_json:
         say_json({"workload": str(what), "memory": budget, "rules": rules, "bounds": shown})
         return
@@ -53,6 +59,12 @@ def _say(workload: Workload, memory: int | None, shown: list[dict[str, Any]], ru
     signs = {"theta": "order", "lower": "at least", "upper": "at most", "exact": "exactly"}
     signs |= {"omega": "at least of order", "claimed": "printed, but not so in this game: at least"}
     for bound in shown:
+        if "statement" in bound:
+            segment = "" if bound["segment"] is None else f", T = {bound['segment']:,}"
+            click.echo(f"\nat least {bound['value']:,}, certified: {bound['name']}")
+            click.echo(f"  {bound['statement']}{segment}")
+            click.echo(f"  {bound['reference']}; rules {bound['rules']}")
+            continue
         whose = f", I/O of {bound['algorithm']}" if bound["algorithm"] else ""
         click.echo(f"\n{bound['name']}{whose}")
         value = "" if bound["value"] is None else f"  =  {bound['value']:,.10g}"
