@@ -92,9 +92,13 @@ class Flash(TileStrategy):
         return {"columns": np.minimum(columns, n), "rows": np.minimum(columns, min(d, n))}
 
     def paper_steps(self, workload: Workload) -> npt.NDArray[np.int64]:
-        """Return every M at which ceil(M / 4d) steps up to another number of columns."""
+        """Return every M at which ceil(M / 4d) steps up to another number of columns.
+
+        From 4 d + 64 columns on every step fits: K and V take half of M, Q and U for d rows a
+        quarter at most, and what else is red does not grow.
+        """
         n, d = workload.sizes()["n"], workload.sizes()["d"]
-        return 4 * d * np.arange(n, dtype=np.int64) + 1
+        return 4 * d * np.arange(min(n, 4 * d + 64), dtype=np.int64) + 1
 
     def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
         """Return the phases."""

@@ -67,8 +67,12 @@ class SquareTiles(TileStrategy):
         return {"tile": (memory / 4) ** 0.5}
 
     def paper_steps(self, workload: Workload) -> npt.NDArray[np.int64]:
-        """Return every M at which floor(sqrt(M / 4)) steps up."""
-        sizes = np.arange(1, max(workload.sizes().values()) + 1, dtype=np.int64)
+        """Return every M at which floor(sqrt(M / 4)) steps up.
+
+        From B = 64 on every step fits: 3 B^2 and some rows of B are less than 4 B^2.
+        """
+        largest = min(64, max(workload.sizes().values()))
+        sizes = np.arange(1, largest + 1, dtype=np.int64)
         return np.where(sizes == 1, 1, 4 * sizes**2)
 
     def _tiles(

@@ -1,0 +1,192 @@
+"""Plays carried out on numbers, and compared with what numpy says the result should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lab.arguments import as_memory, as_strategy, as_workload
+
+if TYPE_CHECKING:
+    from graphs.registry import Workload
+    from lab.arguments import MemoryLike, StrategyLike, WorkloadLike
+    from pebble.dag import Dag
+
+__all__ = ["TOLERANCE", "Execution", "execute"]
+
+#: Largest relative error that still counts as the same result, in double precision.
+TOLERANCE = 1e-9
+
+Numbers: TypeAlias = npt.NDArray[np.float64]
+Given: TypeAlias = dict[str, Numbers]
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What a play made of random numbers.
+
+    Attributes
+    ----------
+    seed : int
+        Of the random inputs.
+    reference : str
+        What the results were held against.
+    errors : dict of str to float
+        Largest error of each output tensor, relative to its largest entry; NaN where the play used
+        what it did not hold.
+    """
+
+    seed: int
+    reference: str
+    errors: dict[str, float]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every output is right within `TOLERANCE`."""
+        return all(error <= TOLERANCE for error in self.errors.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a dict for JSON, errors that are no numbers as null."""
+        errors = {name: None if np.isnan(e) else e for name, e in self.errors.items()}
+        return {
+            "seed": self.seed,
+            "reference": self.reference,
+            "errors": errors,
+            "agrees": self.agrees,
+        }
+
+
+def execute(
+    workload: WorkloadLike,
+    strategy: StrategyLike,
+    memory: MemoryLike,
+    seed: int,
+    *,
+    dag: Dag | None = None,
+) -> Execution:
+    """Carry a strategy's play out on random numbers, value by value.
+
+    Red pebbles are cells of fast memory, blue ones of slow memory. Attention and products are
+    compared with numpy's matrix products and closed-form gradients; other workloads with the DAG
+    evaluated in topological order.
+
+    Parameters
+    ----------
+    workload, strategy, memory
+        As for `lab.play`.
+    seed : int
+        Of the random inputs.
+    dag : Dag, optional
+        The workload's DAG, where it is already built.
+
+    Raises
+    ------
+    GraphError
+        If some operation of the DAG is unknown.
+
+    Examples
+    --------
+    >>> execute("attention-forward:n=6,d=2", "flash", 16, seed=1).agrees
+    True
+    """
+    from pebble import machine
+
+    workload, strategy = as_workload(workload), as_strategy(strategy)
+    memory = as_memory(memory, workload)
+    strategy.require(workload, memory)
+    dag = dag if dag is not None else workload.dag()
+    inputs = machine.random_inputs(dag, seed)
+    formula = workload.formula()
+    reference = _REFERENCES.get(workload.name)
+    if formula is None or reference is None:
+        slow = machine.execute(dag, strategy.moves(workload, memory, dag), inputs)
+        wanted = machine.evaluate(dag, inputs)[dag.outputs]
+        errors = {"outputs": _error(slow[dag.outputs], wanted)}
+        return Execution(seed, "the DAG, evaluated in topological order", errors)
+    given = _tame(dag, inputs, [a.name for a in formula.arrays.values() if a.is_input])
+    slow = machine.execute(dag, strategy.moves(workload, memory, dag), given)
+    made = reference(workload, given)
+    errors = {
+        array.name: _error(machine.read_tensor(dag, slow, array.name), made[array.name])
+        for array in formula.outputs
+    }
+    return Execution(seed, "numpy", errors)
+
+
+def _tame(dag: Dag, inputs: Numbers, names: list[str]) -> Given:
+    """Return inputs by name; half as large, for the exponentials, and row sums positive."""
+    cells = np.full(len(dag), np.nan)
+    cells[dag.inputs] = inputs
+    given = {}
+    for name in names:
+        tensor = dag.tensor(name)
+        numbers = cells[tensor.base : tensor.base + len(tensor)].reshape(tensor.shape) / 2
+        given[name] = 1 + np.abs(numbers) if name == "l" else numbers
+    return given
+
+
+def _error(came: Numbers, wanted: Numbers) -> float:
+    """Return the largest error relative to the largest wanted entry; NaN if any is missing."""
+    scale = float(np.abs(wanted).max(initial=0.0)) or 1.0
+    return float(np.abs(came - wanted).max(initial=0.0)) / scale
+
+
+# -- the mathematics, in numpy -------------------------------------------------------------------
+
+
+def _softmax(S: Numbers) -> Numbers:
+    A = np.exp(S - S.max(axis=1, keepdims=True))
+    return np.asarray(A / A.sum(axis=1, keepdims=True))
+
+
+def _forward(_: Workload, given: Given) -> Given:
+    return {"O": _softmax(given["Q"] @ given["K"].T) @ given["V"]}
+
+
+def _gradients(P: Numbers, O: Numbers, given: Given) -> Given:
+    Q, K, V, dO = (given[name] for name in ("Q", "K", "V", "dO"))
+    dP = dO @ V.T
+    dS = P * (dP - (dO * O).sum(axis=1, keepdims=True))
+    return {"dQ": dS @ K, "dK": dS.T @ Q, "dV": P.T @ dO}
+
+
+def _backward(_: Workload, given: Given) -> Given:
+    P = np.exp(given["Q"] @ given["K"].T) / given["l"][:, None]
+    return _gradients(P, given["O"], given)
+
+
+def _training(_: Workload, given: Given) -> Given:
+    P = _softmax(given["Q"] @ given["K"].T)
+    O = P @ given["V"]
+    return {"O": O, **_gradients(P, O, given)}
+
+
+def _gradient(_: Workload, given: Given) -> Given:
+    A1, A2, A3, X, Y = (given[name] for name in ("A1", "A2", "A3", "X", "Y"))
+    f, h = _softmax(A1 @ X @ A2.T), A3 @ Y
+    c = f @ h - given["E"] if "E" in given else given["dO"]
+    q = c @ h.T
+    p = f * q - (f * q).sum(axis=1, keepdims=True) * f
+    return {"dX": A1.T @ p @ A2}
+
+
+def _product(_: Workload, given: Given) -> Given:
+    return {"C": given["A"] @ given["B"]}
+
+
+def _bilinear(_: Workload, given: Given) -> Given:
+    return {"S": given["A1"] @ given["X"] @ given["A2"].T}
+
+
+_REFERENCES: dict[str, Callable[[Workload, Given], Given]] = {
+    "attention-forward": _forward,
+    "attention-backward": _backward,
+    "attention-training": _training,
+    "attention-gradient": _gradient,
+    "matmul": _product,
+    "bilinear": _bilinear,
+}
