@@ -6,7 +6,7 @@ import numpy as np
 
 from pebble._jit import jit
 
-__all__ = ["ancestors", "depth_first", "descendants", "prefix_bounds", "set_bounds"]
+__all__ = ["ancestors", "count_inputs", "depth_first", "descendants", "prefix_bounds", "set_bounds"]
 
 
 @jit
@@ -120,3 +120,31 @@ def set_bounds(indptr, preds, weights, inside, spared, most):  # type: ignore[no
                     if live[preds[e]]:
                         mine += weights[preds[e]]
             most[x] = min(most[x], total - mine)
+
+
+@jit
+def count_inputs(indptr, preds, is_input):  # type: ignore[no-untyped-def]
+    """Count, for each vertex, the inputs with a path to it (itself, if it is one)."""
+    size = indptr.size - 1
+    counts = np.zeros(size, np.int64)
+    places = np.full(size, -1, np.int64)
+    number = 0
+    for v in range(size):
+        if is_input[v]:
+            places[v] = number
+            number += 1
+    seen = np.empty(size, np.uint64)
+    for word in range((number + 63) // 64):
+        for v in range(size):
+            bits = np.uint64(0)
+            if places[v] >= 0:
+                if places[v] // 64 == word:
+                    bits = np.uint64(1) << np.uint64(places[v] % 64)
+            else:
+                for e in range(indptr[v], indptr[v + 1]):
+                    bits |= seen[preds[e]]
+            seen[v] = bits
+            while bits:
+                bits &= bits - np.uint64(1)
+                counts[v] += 1
+    return counts

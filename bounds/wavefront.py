@@ -71,7 +71,7 @@ def wavefront(
     >>> from graphs.registry import workload
     >>> from pebble.rules import ONE_SHOT
     >>> wavefront(Problem.of(workload("pyramid:h=6").dag(), 3, ONE_SHOT)).value
-    14
+    13
     """
     clock = clock or Clock()
     dag = problem.dag
@@ -278,5 +278,3 @@ def _least_live_weight(
     inside = above.copy()
     inside[free] = reached[entry[free]]
     return fixed + int(result.flow_value), inside
-
-
