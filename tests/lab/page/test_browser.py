@@ -232,3 +232,21 @@ def test_the_page_asks_for_nothing(browser, player):
     player.open("first-steps")
     script = "return performance.getEntriesByType('resource').map((e) => e.name)"
     assert [name for name in browser.execute_script(script) if name.startswith("http")] == []
+
+
+@pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.name)
+def test_par_is_the_optimum(player, level):
+    # The adviser's search is exhaustive: with no limit, what it finds is the least.
+    if player.browser.current_url.split("#")[0] != player.file.as_uri():
+        player.open(level.name)
+    found = player.browser.execute_script(
+        """const level = JSON.parse(document.getElementById("data").textContent)
+             .levels.find(({name}) => name === arguments[0]);
+           const game = new Rules.Game(new Rules.Dag(level.dag), level.memory, level.rules);
+           const best = Advisor.solve(game, {most: 1e6});
+           best.refused = best.moves.map((move) => game.push(move)).filter((r) => r !== null);
+           return {...best, moves: best.moves.length, io: game.io, finished: game.finished};""",
+        level.name,
+    )
+    assert (found["cost"], found["io"], found["refused"]) == (level.par, level.par, [])
+    assert found["finished"]
