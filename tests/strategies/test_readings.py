@@ -82,7 +82,7 @@ def test_the_referee_counts_what_the_tally_counts(play):
 
 
 @pytest.mark.slow
-@settings(max_examples=1500)
+@settings(max_examples=500)
 @given(plays())
 def test_the_referee_counts_what_the_tally_counts_many_times(play):
     check(*play)
