@@ -51,7 +51,7 @@ def read_graph(path: str | Path) -> Dag:
         raise GraphError(f"{path}: there is no such file") from None
     except OSError as error:
         raise GraphError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except Exception as error:  # whatever a library raises on a malformed file
+    except Exception as error:  # noqa: BLE001 - whatever a library raises on a malformed file
         raise GraphError(
             f"{path}: is no {path.suffix} graph file: {type(error).__name__}: {error}"
         ) from None
@@ -163,7 +163,7 @@ def _read_npz(path: Path) -> Dag:
 def _read_graphml(path: Path) -> Dag:
     import networkx as nx
 
-    graph = nx.read_graphml(path)
+    graph: nx.DiGraph[Any] = nx.read_graphml(path)  # type: ignore[assignment]
     wanted = [node for node, data in graph.nodes(data=True) if data.get("output")]
     return Dag.from_networkx(graph, wanted or None, source=str(path))
 
