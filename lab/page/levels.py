@@ -307,8 +307,7 @@ def _checked(workload: Workload, memory: int, rules: Rules) -> Dag:
     if len(dag) > LARGEST:
         raise GraphError(
             f"{workload} has {len(dag):,} vertices; the board shows at most {LARGEST}: take "
-            "smaller sizes, or look at a strategy's play as a space-time picture with "
-            "`pebble animate`"
+            "smaller sizes, or let a strategy play it with `pebble play`"
         )
     rules.check_memory(dag, memory)
     return dag

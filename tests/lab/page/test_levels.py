@@ -56,7 +56,7 @@ def test_a_few_lines_make_a_level(tmp_path):
         ({"edges": ["a -> b", "b -> a"]}, "cyclic"),
         ({"edges": ["a b c"]}, "an arrow and a result"),
         ({"edges": None}, 'either "workload"'),
-        ({"workload": "fft:n=64", "edges": None, "memory": 4}, "pebble animate"),
+        ({"workload": "fft:n=64", "edges": None, "memory": 4}, "take smaller sizes, or"),
         ({"memory": 2}, "play with M >= 3"),
         ({"memory": None}, '"memory" is missing'),
         ({"memory": "3"}, "whole number"),
