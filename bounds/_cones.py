@@ -37,7 +37,7 @@ def descendants(indptr, preds, x):  # type: ignore[no-untyped-def]
 
 
 @jit
-def depth_first(indptr, preds, start, succ):  # type: ignore[no-untyped-def]
+def depth_first(indptr, preds, out_degrees):  # type: ignore[no-untyped-def]
     """Topological order that finishes each sink's ancestors before the next sink is begun."""
     size = indptr.size - 1
     order = np.empty(size, np.int64)
@@ -46,7 +46,7 @@ def depth_first(indptr, preds, start, succ):  # type: ignore[no-untyped-def]
     slot = np.zeros(size, np.int64)
     tail = 0
     for root in range(size):
-        if start[root + 1] > start[root] or seen[root]:
+        if out_degrees[root] > 0 or seen[root]:
             continue
         top = 0
         stack[0] = root
@@ -69,7 +69,7 @@ def depth_first(indptr, preds, start, succ):  # type: ignore[no-untyped-def]
 
 @jit
 def prefix_bounds(indptr, preds, out_degrees, weights, order, spared, most):  # type: ignore[no-untyped-def]
-    """Lower most[x] to the live weight just after x in an order; if spared, x and operands apart."""
+    """Lower most[x] to the live weight just after x in an order; less x and operands if spared."""
     size = indptr.size - 1
     left = out_degrees.copy()
     live = np.zeros(size, np.bool_)

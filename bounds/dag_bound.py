@@ -163,7 +163,8 @@ class Problem:
     @cached_property
     def is_input(self) -> npt.NDArray[np.bool_]:
         """Mask of the vertices that start blue."""
-        return self.dag.operations == INPUT
+        mask: npt.NDArray[np.bool_] = self.dag.operations == INPUT
+        return mask
 
     @cached_property
     def loaded(self) -> npt.NDArray[np.int64]:

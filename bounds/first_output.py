@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from bounds.dag_bound import Problem
-
 if TYPE_CHECKING:
-    from bounds.dag_bound import DagBound
+    from bounds.dag_bound import DagBound, Problem
 
 __all__ = ["first_output"]
 

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bounds.dag_bound import Problem
-
 if TYPE_CHECKING:
-    from bounds.dag_bound import DagBound
+    from bounds.dag_bound import DagBound, Problem
 
 __all__ = ["MOST_VERTICES", "span", "spans"]
 

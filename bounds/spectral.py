@@ -23,8 +23,12 @@ JAIN_ZAHARIA = "Jain, Zaharia, arXiv 1909.09791, Theorem 4"
 
 #: Up to here all eigenvalues are computed at once, densely.
 DENSE = 700
+#: Eigenvalues computed at first.
+_FEW = 32
 #: How often the solver is started for eigenvalues that it missed before.
 _ROUNDS = 4
+#: How many gaps between eigenvalues are tried, from the highest downwards.
+_GAPS = 6
 
 Floats = npt.NDArray[np.float64]
 
@@ -130,7 +134,15 @@ def spectral(
         if progress:
             progress("spectral", i / len(parts))
         # Weighted degrees sum to twice the vertices with successors: J is less than that.
-        found = eigenvalues(laplacian(dag), count, clock.share(1 / (len(parts) - i)))
+        share = clock.share(1 / (len(parts) - i))
+        matrix = laplacian(dag)
+        found = None
+        for few in sorted({min(_FEW, count), count}):
+            more = eigenvalues(matrix, few, share)
+            found = found if more is None else more
+            # More segments than half the eigenvalues known: with more of them J may be larger.
+            if found is None or segment_bound(len(dag), found.values, problem.memory)[1] < few / 2:
+                break
         if found is None:
             finished = False
             detail = detail if best > loads + stores else "eigenvalues not certified"
@@ -189,7 +201,7 @@ def _sparse(matrix: Any, count: int, scale: float, clock: Clock) -> Eigenvalues 
         except (ArpackError, RuntimeError):
             break
         residual = float(np.linalg.norm(matrix @ basis - basis * values))
-        error = residual + size * np.finfo(float).eps * scale
+        error = residual + 1000 * np.finfo(float).eps * scale  # what products round off
         found = _certified(splu, matrix, values, error, scale)
         if found is None:
             break
@@ -228,23 +240,30 @@ def _ritz(
 def _certified(
     splu: Any, matrix: Any, values: Floats, error: float, scale: float
 ) -> tuple[Eigenvalues, float] | None:
-    """Count the eigenvalues below the last gap between those found, and sort out the missed."""
+    """Count the eigenvalues below the last gap of those found below which none is missed."""
     from scipy.sparse import eye_array
 
     gaps = np.diff(values)
     wide = np.flatnonzero(gaps > 1e-5 * scale + 4 * error)[::-1]
-    for seen in wide[:3] + 1:
+    best: tuple[Eigenvalues, float] | None = None
+    for seen in wide[:_GAPS] + 1:
         for distance in (1e-6, 1e-5, 1e-4):
             level = float(values[seen] - min(distance * scale, gaps[seen - 1] / 2))
             shifted = matrix - level * eye_array(matrix.shape[0], format="csc")
             below, slack = _count_below(splu, shifted.tocsc())
             level -= slack
-            if below < seen or values[seen - 1] + error >= level:
-                continue  # the factors are not accurate enough; another shift may be better
+            if below >= seen and values[seen - 1] + error < level:
+                break
+        else:
+            continue  # the factors are not accurate enough at any of these shifts
+        missed = int(below - seen)
+        if best is None or missed < best[0].missed:
             lower = np.maximum(values[:seen] - error, 0)
-            missed = int(below - seen)
-            return Eigenvalues(np.concatenate([np.zeros(missed), lower]), missed, error), level
-    return None
+            lower = np.concatenate([np.zeros(missed), lower])
+            best = Eigenvalues(lower, missed, error), level
+        if not missed:
+            break
+    return best
 
 
 def _symmetric_factors(splu: Any, matrix: Any) -> Any:

@@ -180,8 +180,7 @@ def widest_wavefront(
     size = len(dag)
     top = np.iinfo(np.int64).max // 4
     most = np.full(size, top)
-    start, succ = dag.successors()
-    orders = [np.arange(size), _cones.depth_first(indptr, preds, start, succ)]
+    orders = [np.arange(size), _cones.depth_first(indptr, preds, problem.out_degrees)]
     for order in orders:
         _cones.prefix_bounds(indptr, preds, problem.out_degrees, weights, order, spared, most)
     most -= discount
@@ -271,7 +270,7 @@ def _least_live_weight(
     nodes = 2 + 2 * count + sources.size
     network = csr_array((capacities.astype(np.int32), (tails, heads)), shape=(nodes, nodes))
     result = maximum_flow(network, 0, 1)
-    residual = (network - result.flow).tocsr()
+    residual = csr_array(network - result.flow)
     residual.eliminate_zeros()
     reached = np.zeros(nodes, bool)
     reached[breadth_first_order(residual, 0, return_predecessors=False)] = True
