@@ -61,8 +61,8 @@ def bounds_of(
     ...     print(bound.name, bound.value, bound.recomputation)
     wavefront 10 False
     compulsory 2 True
+    first output 2 True
     spectral 2 False
-    first output 1 True
     span 1 True
     """
     clock = Clock(time)

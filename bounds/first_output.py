@@ -23,6 +23,7 @@ def first_output(problem: Problem) -> DagBound:
 
     Examples
     --------
+    >>> from bounds.dag_bound import Problem
     >>> from graphs.registry import workload
     >>> problem = Problem.of(workload("matmul:m=8,n=8,k=8").dag(), 4)
     >>> first_output(problem).detail
@@ -30,8 +31,9 @@ def first_output(problem: Problem) -> DagBound:
     """
     stores, reached = problem.stored, 0
     after = 0
-    if stores.size > 1 and problem.loaded.size:
+    if stores.size and problem.loaded.size:
         reached = _fewest_inputs(problem)
+    if stores.size > 1 and problem.loaded.size:
         # An output of capacity p may be left out for p: at most M red ones and the first stored.
         after = max(_cut(problem, p) - p * (problem.memory + 1) for p in (2, 3, 4, 6))
     after = max(0, after)

@@ -31,6 +31,7 @@ def spans(problem: Problem, largest: int) -> list[int]:
 
     Examples
     --------
+    >>> from bounds.dag_bound import Problem
     >>> from graphs.registry import workload
     >>> spans(Problem.of(workload("pyramid:h=3").dag(), 3), 4)
     [0, 0, 1, 3, 6]
@@ -67,6 +68,7 @@ def span(problem: Problem) -> DagBound | None:
 
     Examples
     --------
+    >>> from bounds.dag_bound import Problem
     >>> from graphs.registry import workload
     >>> span(Problem.of(workload("fft:n=4").dag(), 3)).detail
     '4 outputs + 4 loads, in pieces of 3'

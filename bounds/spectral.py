@@ -124,11 +124,11 @@ def spectral(
     clock = clock or Clock()
     loads, stores = int(problem.loaded.size), problem.stored_sinks
     parts = [(problem.dag, stores, "")]
-    if problem.is_input.any():
-        rest = np.flatnonzero(~problem.is_input)
-        if rest.size:
-            without = induced(problem.dag, rest)
-            parts.append((without, loads + stores, " without inputs"))
+    rest = np.flatnonzero(~problem.is_input)
+    if 0 < rest.size < len(problem.dag):
+        # First what is most often larger, in case the time runs out.
+        without = induced(problem.dag, rest)
+        parts.insert(0, (without, loads + stores, " without inputs"))
     best, detail, finished = float(loads + stores), "no positive J", True
     for i, (dag, base, which) in enumerate(parts):
         if progress:

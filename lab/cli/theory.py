@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lab.cli.group import example, json_option, rules_option, say_json
+from lab.cli.group import bar, example, json_option, rules_option, say_json
 
 if TYPE_CHECKING:
     from graphs.registry import Workload
+    from pebble.rules import Rules
 
 __all__ = ["bound_command"]
 
@@ -22,8 +23,17 @@ __all__ = ["bound_command"]
 @click.argument("workload")
 @click.option("--memory", "-M", help="M: a number, or a formula such as 0.25*d^2.")
 @rules_option
+@click.option(
+    "--time",
+    type=click.FloatRange(min=0),
+    default=20,
+    show_default=True,
+    help="Seconds for bounds that are computed from the DAG itself.",
+)
 @json_option
-def bound_command(workload: str, memory: str | None, rules: str, *, as_json: bool) -> None:
+def bound_command(
+    workload: str, memory: str | None, rules: str, time: float, *, as_json: bool
+) -> None:
     """Print the bounds on the I/O of WORKLOAD that hold under the rules.
 
     With --memory the greatest certified bound comes first; without, the formulas alone. A value is
@@ -43,10 +53,32 @@ def bound_command(workload: str, memory: str | None, rules: str, *, as_json: boo
 
         # The greatest certified bound at these sizes comes first.
         shown = [bound.to_json() for bound in certified(what, budget, judged_by)[:1]] + shown
+    if budget is not None:
+        shown += _of_the_dag(what, budget, judged_by, time)
     if as_json:
         say_json({"workload": str(what), "memory": budget, "rules": rules, "bounds": shown})
         return
     _say(what, budget, shown, str(judged_by))
+
+
+def _of_the_dag(workload: Workload, memory: int, rules: Rules, time: float) -> list[dict[str, Any]]:
+    """Bounds computed from the DAG, in the form of the formulas' ones; none if it is large."""
+    from lab.dag_bounds import dag_bounds_of
+
+    with bar("bounds of the DAG", 100) as advance:
+        found = dag_bounds_of(
+            workload, memory, rules, time=time, progress=lambda _, part: advance(int(100 * part))
+        )
+    return [
+        bound.to_json()
+        | {
+            "expression": str(bound.value),
+            "condition": "True",
+            "algorithm": None,
+            "holds": True,
+        }
+        for bound in found
+    ]
 
 
 def _say(workload: Workload, memory: int | None, shown: list[dict[str, Any]], rules: str) -> None:
@@ -63,6 +95,12 @@ def _say(workload: Workload, memory: int | None, shown: list[dict[str, Any]], ru
             segment = "" if bound["segment"] is None else f", T = {bound['segment']:,}"
             click.echo(f"\nat least {bound['value']:,}, certified: {bound['name']}")
             click.echo(f"  {bound['statement']}{segment}")
+            click.echo(f"  {bound['reference']}; rules {bound['rules']}")
+            continue
+        if "detail" in bound:
+            stopped = "" if bound["finished"] else "; stopped by --time, holds all the same"
+            click.echo(f"\nat least {bound['value']:,}, of this DAG: {bound['name']}{stopped}")
+            click.echo(f"  {bound['detail']}")
             click.echo(f"  {bound['reference']}; rules {bound['rules']}")
             continue
         whose = f", I/O of {bound['algorithm']}" if bound["algorithm"] else ""

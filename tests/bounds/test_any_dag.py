@@ -178,6 +178,13 @@ def test_span_is_not_for_large_graphs():
     assert span(Problem.of(workload("fft:n=32").dag(), 3)) is None
 
 
+def test_first_output_is_half_as_much_again_as_the_compulsory_bound_of_an_fft():
+    problem = Problem.of(workload("fft:n=1024").dag(), 4)
+
+    # All inputs lead to each output: they are loaded before the first store, and again after it.
+    assert first_output(problem).value == 1024 + 1024 + (1024 - 2 * 5)
+
+
 def test_first_output_exceeds_the_compulsory_bound_of_a_product():
     problem = Problem.of(workload("matmul:m=8,n=8,k=8").dag(), 4)
 

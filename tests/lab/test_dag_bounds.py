@@ -1,0 +1,55 @@
+"""`pebble bound` with the bounds that a DAG's own edges prove."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from graphs.registry import workload
+from lab.cli import main
+from lab.dag_bounds import dag_bounds_of, is_small
+
+
+def bound(*arguments):
+    result = CliRunner().invoke(main, ["bound", *arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def named(*arguments):
+    found = json.loads(bound(*arguments, "--json"))["bounds"]
+    return {b["name"]: b for b in found if "recomputation" in b}
+
+
+def test_bounds_of_a_dag_are_listed_for_the_rules():
+    once = named("pyramid:h=20", "--memory", "4", "--rules", "one-shot")
+    again = named("pyramid:h=20", "--memory", "4")
+
+    assert once["wavefront"]["value"] == 44
+    assert not once["wavefront"]["recomputation"]
+    assert set(again) == {"compulsory", "first output"}
+    assert {"name", "kind", "rules", "expression", "condition", "value", "reference"} <= set(
+        again["compulsory"]
+    )
+
+
+def test_bounds_of_a_dag_are_printed():
+    shown = bound("fft:n=64", "--memory", "4")
+
+    assert "at least 182, of this DAG: first output" in shown
+
+
+def test_without_memory_no_dag_is_built():
+    assert named("pyramid:h=20") == {}
+
+
+def test_a_time_budget_is_told():
+    shown = bound("fft:n=128", "--memory", "4", "--rules", "one-shot", "--time", "0")
+
+    assert "spectral; stopped by --time, holds all the same" in shown
+
+
+@pytest.mark.parametrize("text", ["attention-forward:n=999,d=64", "fft:n=1048576"])
+def test_large_dags_are_left_alone(text):
+    assert not is_small(workload(text))
+    assert dag_bounds_of(workload(text), 100) == []
