@@ -137,18 +137,21 @@ def _push(sequence, low, high, indptr, preds, mark, stamp, out):  # type: ignore
     """Move the vertex at ``low`` to ``high``, with what uses it in between."""
     mark[sequence[low]] = stamp
     place = low
+    # By position and not by vertex: of a vertex that stands twice, only the second may be late.
+    late = np.zeros(high + 1 - low, np.bool_)
     for t in range(low, high + 1):
         v = sequence[t]
-        late = mark[v] == stamp
+        moved = mark[v] == stamp
         for e in range(indptr[v], indptr[v + 1]):
-            late |= mark[preds[e]] == stamp
-        if late:
+            moved |= mark[preds[e]] == stamp
+        late[t - low] = moved
+        if moved:
             mark[v] = stamp
         else:
             out[place] = v
             place += 1
     for t in range(low, high + 1):
-        if mark[sequence[t]] == stamp:
+        if late[t - low]:
             out[place] = sequence[t]
             place += 1
 

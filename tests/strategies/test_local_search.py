@@ -145,3 +145,12 @@ def test_least_memory_without_a_dag() -> None:
     assert least_memory(workload("matmul:m=100000,n=100000,k=100000")) == 3
     assert least_memory(workload("tree:depth=2,arity=5")) == 6
     assert least_memory(GivenDag(Dag.from_predecessors([[]]))) == 1
+
+
+def test_a_repeated_computation_loses_no_other():
+    # Once, pushing a vertex that stood twice overwrote what came after it: dX was never computed.
+    what = workload("attention-gradient:n=2,d=1,form=as24")
+    for memory in (7, 8, 9, 10):
+        for seed in (1, 2, 3):
+            moves = LocalSearch(recompute="yes", seed=seed, steps=20000).moves(what, memory)
+            referee(what.dag(), moves, memory)
