@@ -132,14 +132,29 @@ def forms():
 
 @pytest.mark.parametrize(("kind", "text"), list(forms()))
 def test_closed_forms_give_the_counts(kind, text):
-    held = 0
-    for n, d, k, more in ((7, 3, 6, 0), (9, 4, 7, 0), (9, 4, 7, 7), (11, 5, 8, 15)):
-        chosen = workload(text.format(n=n, d=d, k=k))
-        memory = kind().least_memory(chosen) + more
-        held += closed_form_agrees(kind(), chosen, memory)
-        if held == 1:  # sympy takes its time
-            break
-    assert held
+    chosen = workload(text.format(n=7, d=3, k=6))
+    memory = kind().least_memory(chosen)
+    # Where a tile covers a whole index the domain is left: then tiles of two are tried instead.
+    assert closed_form_agrees(kind(), chosen, memory) or closed_form_at_two(kind(), chosen)
+
+
+def closed_form_at_two(played, chosen):
+    """Hold the formula of each phase's first text against its tally with all tiles of size two."""
+    form = played.closed_form(chosen)
+    values = dict(chosen.sizes())
+    loads = stores = computes = 0
+    formula = chosen.formula()
+    for parts, choice in zip(_parts(played, chosen), played.phases(chosen, formula), strict=True):
+        phase = choice[0]
+        sizes = {tile.name: 2 for tile in phase.free()}
+        counts = phase.counts(formula, sizes)
+        loads += counts.loads
+        stores += counts.stores
+        computes += counts.computes
+        values |= {parts[0].sizes[name]: size for name, size in sizes.items()}
+    for name, count in (("loads", loads), ("stores", stores), ("computes", computes)):
+        assert form.evaluate(getattr(form, name), **values) == count, name
+    return True
 
 
 @pytest.mark.parametrize(
