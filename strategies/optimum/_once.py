@@ -7,8 +7,10 @@ import numpy as np
 from pebble._jit import jit
 from strategies.optimum._space import (
     BEAM,
+    BUCKET,
     BUDGET,
     CEILING,
+    COUNT,
     EMPTY,
     EXPANDED,
     FOUND,
@@ -46,7 +48,8 @@ def unpack(key, done_bit, red_bit, dirty_bit, given, done, red, dirty):  # type:
 @jit
 def pack(done_bit, red_bit, dirty_bit, done, red, dirty, words):  # type: ignore[no-untyped-def]
     one = np.uint64(1)
-    words[:] = 0
+    for k in range(words.size):
+        words[k] = 0
     for v in range(done.size):
         p = done_bit[v]
         if p >= 0 and done[v]:
@@ -183,13 +186,14 @@ def search(
             i = pop(space, control)
             if i < 0:
                 return EMPTY
-        bucket = control[1]
+        bucket = control[BUCKET]
         f = np.int64(fs[i])
         if source >= 0:
             f = np.int64(gs[i])
         reds = unpack(keys[i], done_bit, red_bit, dirty_bit, given, done, red, dirty)
         canonical(keys[i], empty, none, weight, image, scores, found)
-        base[:] = scores
+        for j in range(base.size):
+            base[j] = scores[j]
         for v in range(n):
             left[v] = 0
             for e in range(up_start[v], up_start[v + 1]):
@@ -257,10 +261,11 @@ def search(
                     if t >= 0 and red[t] and not chosen[t]:
                         valid = False  # of twins the last goes first
                 if valid:
-                    done2[:] = done
-                    red2[:] = red
-                    dirty2[:] = dirty
-                    left2[:] = left
+                    for v in range(n):
+                        done2[v] = done[v]
+                        red2[v] = red[v]
+                        dirty2[v] = dirty[v]
+                        left2[v] = left[v]
                     for j in range(k):
                         u = candidates[combination[j]]
                         red2[u] = 0
@@ -307,7 +312,7 @@ def search(
                             head[bucket] = i
                             return FULL
                         if stored == 1 and finished:
-                            control[GOAL] = control[0] - 1
+                            control[GOAL] = control[COUNT] - 1
                             control[CEILING] = g
                 for j in range(k):
                     chosen[candidates[combination[j]]] = 0

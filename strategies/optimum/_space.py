@@ -43,7 +43,8 @@ def canonical(words, base_words, base_scores, weight, image, scores, out):  # ty
     """
     one = np.uint64(1)
     size = scores.size
-    scores[:] = base_scores
+    for j in range(size):
+        scores[j] = base_scores[j]
     for k in range(words.size):
         differ = words[k] ^ base_words[k]
         while differ != 0:
@@ -64,9 +65,11 @@ def canonical(words, base_words, base_scores, weight, image, scores, out):  # ty
             least = scores[j]
             best = j
     if best == 0:
-        out[:] = words
+        for k in range(words.size):
+            out[k] = words[k]
     else:
-        out[:] = 0
+        for k in range(words.size):
+            out[k] = 0
         for k in range(words.size):
             rest = words[k]
             while rest != 0:
@@ -127,7 +130,8 @@ def insert(space, control, mask, key, g, f, bucket, parent):  # type: ignore[no-
     if replaced >= 0:
         fs[table[replaced]] = DEAD
         slot = replaced
-    keys[count] = key
+    for k in range(words):
+        keys[count, k] = key[k]
     gs[count] = g
     fs[count] = f
     parents[count] = parent

@@ -143,7 +143,7 @@ class Engine:
             answer = self._search(
                 self.graph, self.symmetry, self.space, self.control, self.mask,
                 min(self.instance.memory, self.instance.size + 1),
-                (rules.sliding, rules.unstored_outputs), -1, target, log,
+                (rules.sliding, rules.unstored_outputs, self.instance.compulsory()), -1, target, log,
             )  # fmt: skip
             self.limits.states += self.states - before
             before = self.states
@@ -204,11 +204,11 @@ class Engine:
         rules = self.instance.rules
         control = self.control.copy()
         control[_space.CEILING] = g + 1
-        log = np.zeros(3 * self.instance.size + 8, np.int32)
+        log = np.zeros(8 * self.instance.size + 16, np.int32)
         answer = self._search(
             self.graph, self.symmetry, self.space, control, self.mask,
             min(self.instance.memory, self.instance.size + 1),
-            (rules.sliding, rules.unstored_outputs), before, target, log,
+            (rules.sliding, rules.unstored_outputs, self.instance.compulsory()), before, target, log,
         )  # fmt: skip
         assert answer == _space.FOUND, "a state on the path cannot be reached from its parent"
         words = log.tolist()
