@@ -1,4 +1,4 @@
-"""What no player can beat: theorems of the literature, and (in time) bounds of any DAG."""
+"""What no player can beat: theorems of the literature, and bounds of any DAG."""
 
 from __future__ import annotations
 
@@ -10,14 +10,20 @@ from graphs._guard import require_our_pebble
 require_our_pebble(__name__)
 
 if TYPE_CHECKING:
+    from bounds.any_dag import best_bound, bounds_of
     from bounds.bound import Bound, crossover, regimes
+    from bounds.dag_bound import DagBound
     from bounds.theorems import all_theorems, theorems_for
 
-__all__ = ["Bound", "all_theorems", "crossover", "regimes", "theorems_for"]
+__all__ = ["Bound", "DagBound", "all_theorems", "best_bound", "bounds_of", "crossover", "regimes"]
+__all__ += ["theorems_for"]
 
 _HOME = {
     "Bound": "bound",
+    "DagBound": "dag_bound",
     "all_theorems": "theorems",
+    "best_bound": "any_dag",
+    "bounds_of": "any_dag",
     "crossover": "bound",
     "regimes": "bound",
     "theorems_for": "theorems",

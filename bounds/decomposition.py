@@ -111,13 +111,14 @@ def decomposition(
     clock = clock or Clock()
     solved = _Solved(problem, solver, {})
     best, detail, finished = -1, "", True
-    for step, size in enumerate(sizes):
-        pieces = grown_pieces(problem, size)
+    tries = [(size, backwards) for size in sizes for backwards in (False, True)]
+    for step, (size, backwards) in enumerate(tries):
+        pieces = grown_pieces(problem, size, backwards=backwards)
         total, stopped = 0, False
-        share = clock.share(1 / (len(sizes) - step))
+        share = clock.share(1 / (len(tries) - step))
         for done, piece in enumerate(pieces):
             if progress and done % 64 == 0:
-                progress("decomposition", (step + done / len(pieces)) / len(sizes))
+                progress("decomposition", (step + done / len(pieces)) / len(tries))
             if share.over:
                 stopped = True
                 total += _compulsory(problem, piece)
@@ -144,10 +145,11 @@ def _compulsory(problem: Problem, piece: Piece) -> int:
     return int(inputs + np.isin(piece, problem.stored).sum())
 
 
-def grown_pieces(problem: Problem, size: int) -> list[Piece]:
+def grown_pieces(problem: Problem, size: int, *, backwards: bool = False) -> list[Piece]:
     """Split the vertices into connected pieces, each grown from its first vertex.
 
-    A piece takes, one after the other, the neighbour with most edges into it, earlier ones first.
+    A piece takes, one after the other, the neighbour with most edges into it, earlier ones first;
+    backwards all begins at the last vertex.
 
     Examples
     --------
@@ -161,13 +163,14 @@ def grown_pieces(problem: Problem, size: int) -> list[Piece]:
     indptr, preds = dag.indptr.tolist(), dag.predecessors.tolist()
     taken = bytearray(len(dag))
     pieces = []
-    for seed in range(len(dag)):
+    sign = -1 if backwards else 1
+    for seed in range(len(dag))[::sign]:
         if taken[seed]:
             continue
         chosen: list[int] = []
         border: dict[int, int] = {seed: 0}
         while border and len(chosen) < size:
-            v = min(border, key=lambda u: (-border[u], u))
+            v = min(border, key=lambda u: (-border[u], sign * u))
             del border[v]
             taken[v] = 1
             chosen.append(v)
