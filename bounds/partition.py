@@ -57,9 +57,9 @@ def spans(problem: Problem, largest: int) -> list[int]:
 def span(problem: Problem) -> DagBound | None:
     """Bound by how much can be computed between T loads, at the best T.
 
-    Cut a play before its loads number T + 1, 2 T + 1, .... What is computed for the first time between two cuts can be
-    computed from the at most M red vertices at the first cut and the T loaded ones; before the
-    first cut, from T alone.
+    Cut a play just before its loads number T + 1, 2 T + 1, and so on. What is computed for the
+    first time between two cuts can be computed from the at most M red vertices at the first cut and
+    the T loaded ones; before the first cut, from T alone.
 
     Returns
     -------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Eigenvalues", "eigenvalues", "laplacian", "segment_bound", "spectral"]
 
-JAIN_ZAHARIA = "Jain, Zaharia, arXiv 1909.09791, Theorem 4"
+JAIN_ZAHARIA = "Jain, Zaharia, SPAA 2020 (arXiv 1909.09791)"
 
 #: Up to here all eigenvalues are computed at once, densely.
 DENSE = 700
