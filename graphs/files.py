@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,8 @@ def _write_npz(dag: Dag, path: Path) -> None:
 
 
 def _read_npz(path: Path) -> Dag:
+    if path.exists() and not zipfile.is_zipfile(path):
+        raise GraphError("is no NumPy archive, or a damaged one")
     with np.load(path, allow_pickle=False) as data:
         if "format" not in data or str(data["format"]) != FORMAT:
             raise GraphError(f'expected an archive with format "{FORMAT}"')
