@@ -1,0 +1,24 @@
+"""The true optimum: exact search over packed states, and the strategy that plays its certificate.
+
+`solve` answers for a DAG, M and rules; `strategies.optimum.player` registers ``optimal``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import strategies.optimum.player  # noqa: F401 - registers the strategy
+
+if TYPE_CHECKING:
+    from strategies.optimum.solve import Solution
+    from strategies.optimum.solve import solve as solve
+
+__all__ = ["Solution"]
+
+
+def __getattr__(name: str) -> Any:
+    # The searches load numba; listing strategies must not.
+    if name != "Solution":
+        raise AttributeError(f"module 'strategies.optimum' has no attribute {name!r}")
+    return importlib.import_module("strategies.optimum.solve").Solution

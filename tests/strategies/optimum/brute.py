@@ -1,0 +1,87 @@
+"""The optimum by breadth-first search over single moves: no normal form, nothing clever."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from fractions import Fraction
+
+from pebble.dag import Dag
+from pebble.operations import INPUT
+from pebble.rules import Rules
+
+
+def least_cost(dag: Dag, memory: int, rules: Rules) -> int | Fraction:
+    """Return the least cost; every move that the rules allow is tried, one at a time."""
+    n = len(dag)
+    operands = [frozenset(map(int, dag.operands(v))) for v in range(n)]
+    given = frozenset(
+        v for v in range(n) if dag.operations[v] == INPUT and not rules.free_inputs
+    )
+    outputs = frozenset(map(int, dag.outputs))
+    start = (frozenset(), given, frozenset(), -1)
+    price = rules.compute_price
+    best = {start: Fraction(0)}
+    queue = deque([start])  # by cost, where computes are free; otherwise relaxed until settled
+    answer = None
+    while queue:
+        state = queue.popleft()
+        cost = best[state]
+        if answer is not None and cost >= answer:
+            continue
+        red, blue, computed, over = state
+        done = computed | given
+        finished = outputs <= (done if rules.unstored_outputs else blue)
+        if over < 0 and finished and (not rules.complete or len(done) == n):
+            answer = cost
+            continue
+        moves = []
+        for v in range(n):
+            if v in red:
+                if over < 0 and v not in blue:
+                    moves.append((Fraction(1), (red, blue | {v}, computed, -1)))
+                if v in blue or not rules.no_deletion:
+                    if over < 0 or v in operands[over]:
+                        moves.append((Fraction(0), (red - {v}, blue, computed, -1)))
+                continue
+            if over >= 0:
+                continue
+            room = len(red) < memory
+            if v in blue and room:
+                kept = blue - {v} if rules.moving_loads else blue
+                moves.append((Fraction(1), (red | {v}, kept, computed, -1)))
+            if v in given or not operands[v] <= red or (rules.one_shot and v in computed):
+                continue
+            if room or (rules.sliding and operands[v]):
+                after = (red | {v}, blue, computed | {v}, -1 if room else v)
+                moves.append((price, after))
+        for step, after in moves:
+            total = cost + step
+            if after not in best or total < best[after]:
+                best[after] = total
+                if step:
+                    queue.append(after)
+                else:
+                    queue.appendleft(after)
+    assert answer is not None
+    return answer
+
+
+def random_dag(seed: int, most: int = 7) -> tuple[Dag, int]:
+    """Return a small DAG, and an M that it can be played with."""
+    rng = random.Random(seed)
+    n = rng.randint(1, most)
+    inputs = rng.randint(1, max(1, min(3, n - 1)))
+    rows: list[list[int]] = []
+    for v in range(n):
+        near = range(max(0, v - 5), v)
+        width = min(len(near), rng.choice([1, 2, 2, 2, 3]))
+        rows.append([] if v < inputs or rng.random() < 0.05 else rng.sample(near, width))
+    outputs = None
+    if rng.random() < 0.5:
+        outputs = rng.sample(range(n), rng.randint(1, min(n, 3)))
+    codes = None
+    if rng.random() < 0.1:
+        codes = [1 if row or rng.random() < 0.5 else 0 for row in rows]  # sources that are constants
+    dag = Dag.from_predecessors(rows, outputs, operations=codes)
+    return dag, rng.choice([0, 0, 1])
