@@ -8,6 +8,7 @@ from lab.cli.catalogue import graph_command, list_command
 from lab.cli.group import PebbleGroup, example
 from lab.cli.improving import improve_command
 from lab.cli.plays import check_command, count_command, play_command
+from lab.cli.solving import solve_command
 from lab.cli.sweeps import sweep_command
 from lab.cli.teaching import grade_command, page_command
 from lab.cli.theory import bound_command
@@ -37,6 +38,7 @@ for _command in (
     sweep_command,
     check_command,
     bound_command,
+    solve_command,
     improve_command,
     page_command,
     grade_command,

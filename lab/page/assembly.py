@@ -143,10 +143,10 @@ def _plays(level: Level) -> list[dict[str, Any]]:
 
 
 def _strategy_moves(level: Level, text: str) -> Moves | None:
-    """Return a strategy's moves; None when it is too long to be watched."""
+    """Return a strategy's moves; None if they are too long to watch, or a search finds none."""
     import numpy as np
 
-    from strategies.registry import strategy
+    from strategies.registry import RefusalError, strategy
 
     chosen = strategy(text)
     try:
@@ -154,11 +154,14 @@ def _strategy_moves(level: Level, text: str) -> Moves | None:
     except PebbleError as error:
         raise type(error)(f"level {level.name}: {error}") from None
     chunks, total = [], 0
-    for chunk in chosen.moves(level.workload, level.memory, level.dag):
-        chunks.append(chunk)
-        total += chunk.size
-        if total > _LONGEST:
-            return None
+    try:
+        for chunk in chosen.moves(level.workload, level.memory, level.dag):
+            chunks.append(chunk)
+            total += chunk.size
+            if total > _LONGEST:
+                return None
+    except RefusalError:
+        return None
     return np.concatenate(chunks)
 
 

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import strategies.optimum.player  # noqa: F401 - registers the strategy
 
 if TYPE_CHECKING:
-    from strategies.optimum.solve import Solution
-    from strategies.optimum.solve import solve as solve
+    from strategies.optimum.solver import Solution, is_compiled, solve
 
-__all__ = ["Solution"]
+__all__ = ["Solution", "is_compiled", "solve"]
 
 
 def __getattr__(name: str) -> Any:
     # The searches load numba; listing strategies must not.
-    if name != "Solution":
+    if name not in __all__:
         raise AttributeError(f"module 'strategies.optimum' has no attribute {name!r}")
-    return importlib.import_module("strategies.optimum.solve").Solution
+    return getattr(importlib.import_module("strategies.optimum.solver"), name)

@@ -94,7 +94,7 @@ def clean(graph, done, red, blue, need):  # type: ignore[no-untyped-def]
 
 
 @jit
-def flow(graph, red, blue, done, enough, notes):  # type: ignore[no-untyped-def]
+def flow(graph, red, blue, done, enough, notes):  # type: ignore[no-untyped-def]  # noqa: C901
     """Return the least number of loads that cut the inputs from the unfinished outputs.
 
     Every path from an input through vertices without red to an unfinished output must be cut by
@@ -188,7 +188,7 @@ def flow(graph, red, blue, done, enough, notes):  # type: ignore[no-untyped-def]
 
 
 @jit
-def run(w, graph, unstored, done, red, blue, need):  # type: ignore[no-untyped-def]
+def run(w, graph, unstored, done, red, blue):  # type: ignore[no-untyped-def]
     """Compute w, whose operands are red; return the number of stores it brings."""
     op_start, ops, up_start, ups, given, out, done_bit, red_bit, dirty_bit, blue_bit, twin = graph
     red[w] = red_bit[w] >= 0
@@ -220,7 +220,7 @@ def force(graph, memory, unstored, done, red, blue, need, reds, log):  # type: i
             if not ready:
                 continue
             finishes = out[w] and not done[w]
-            stores += run(w, graph, unstored, done, red, blue, need)
+            stores += run(w, graph, unstored, done, red, blue)
             reds += red[w]
             if finishes:
                 reds = clean(graph, done, red, blue, need)
@@ -231,9 +231,9 @@ def force(graph, memory, unstored, done, red, blue, need, reds, log):  # type: i
 
 
 @jit
-def search(
+def search(  # type: ignore[no-untyped-def]  # noqa: C901
     graph, symmetry, space, control, mask, memory, rules, source, target, log
-):  # type: ignore[no-untyped-def]
+):
     """Expand states until the budget is used up; see `strategies.optimum._once.search`.
 
     A step computes w after its missing operands are loaded and k others evicted, where a dirty
@@ -347,7 +347,7 @@ def search(
                         if not chosen[ops[e]]:
                             red2[ops[e]] = 1
                     finishes = out[w] and not done[w]
-                    cost += run(w, graph, unstored, done2, red2, blue2, need2)
+                    cost += run(w, graph, unstored, done2, red2, blue2)
                     reds2 = total - k + red2[w]
                     if finishes:
                         reds2 = clean(graph, done2, red2, blue2, need2)

@@ -83,7 +83,7 @@ def make(w, graph, done, red, dirty, left):  # type: ignore[no-untyped-def]
 
 
 @jit
-def is_forced(w, graph, done, red, dirty, left, room):  # type: ignore[no-untyped-def]
+def is_forced(w, graph, red, dirty, left, room):  # type: ignore[no-untyped-def]
     """Whether computing w now, into a free slot, loses nothing.
 
     It does not if w is a sink; if w takes the place of its operand u, dirty and used for the last
@@ -140,7 +140,7 @@ def force(graph, done, red, dirty, left, reds, memory, log, logged):  # type: ig
                 if not red[ops[e]]:
                     ready = False
                     break
-            if ready and is_forced(w, graph, done, red, dirty, left, memory - reds):
+            if ready and is_forced(w, graph, red, dirty, left, memory - reds):
                 reds += make(w, graph, done, red, dirty, left)
                 log[logged] = w
                 logged += 1
@@ -149,14 +149,15 @@ def force(graph, done, red, dirty, left, reds, memory, log, logged):  # type: ig
 
 
 @jit
-def search(
+def search(  # type: ignore[no-untyped-def]  # noqa: C901
     graph, symmetry, space, control, mask, memory, rules, source, target, log
-):  # type: ignore[no-untyped-def]
+):
     """Expand states until the budget is used up.
 
     With ``source`` >= 0 only that state is expanded, nothing is stored, and the step that leads to
     the state ``target`` is written to ``log``: the automorphism used, w, number of victims, victims
-    (4 v, plus 1 if stored first, plus 2 for an operand slid over), number of forced computes, those.
+    (4 v, plus 1 if stored first, plus 2 for an operand slid over), number of forced computes,
+    those.
     """
     op_start, ops, up_start, ups, given, out, done_bit, red_bit, dirty_bit, blue_bit, twin = graph
     weight, image = symmetry
@@ -276,9 +277,7 @@ def search(
                     reds2 = total - k
                     # An operand that is slid over died with the compute, unless it lives on blue.
                     reds2 = reds2 + make(w, graph, done2, red2, dirty2, left2)
-                    reds2, size = force(
-                        graph, done2, red2, dirty2, left2, reds2, memory, forced, 0
-                    )
+                    reds2, size = force(graph, done2, red2, dirty2, left2, reds2, memory, forced, 0)
                     pack(done_bit, red_bit, dirty_bit, done2, red2, dirty2, child)
                     which = canonical(child, keys[i], base, weight, image, scores, found)
                     if source >= 0:

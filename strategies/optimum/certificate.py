@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,8 @@ from pebble.moves import COMPUTE, DELETE, LOAD, STORE
 from strategies.optimum.engine import Step
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from pebble.moves import Moves
     from strategies.optimum.instance import Instance
 

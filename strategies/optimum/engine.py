@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -95,6 +96,8 @@ class Engine:
             from strategies.optimum._once import search
         self.instance, self.again, self.limits, self.beam = instance, again, limits, beam
         self._search = search
+        rules = instance.rules
+        self._rules = (rules.sliding, rules.unstored_outputs, instance.compulsory())
         self.layout = instance.layout(again=again)
         self.graph = instance.arrays(self.layout)
         self.group = automorphisms(instance, 1 if beam else 2048)
@@ -140,7 +143,6 @@ class Engine:
 
     def run(self) -> str:
         """Search until finished; return "" then, or what stopped the search: time or memory."""
-        rules = self.instance.rules
         target = np.zeros(self.layout.words, np.uint64)
         log = np.zeros(1, np.int32)
         budget = _SLICE
@@ -151,7 +153,7 @@ class Engine:
             answer = self._search(
                 self.graph, self.symmetry, self.space, self.control, self.mask,
                 min(self.instance.memory, self.instance.size + 1),
-                (rules.sliding, rules.unstored_outputs, self.instance.compulsory()), -1, target, log,
+                self._rules, -1, target, log,
             )  # fmt: skip
             self.limits.count(self.states - before)
             before = self.states
@@ -197,7 +199,7 @@ class Engine:
         name = np.arange(self.instance.size)  # from the representatives' numbering to ours
         inverse = [np.argsort(row) for row in self.group]
         steps = []
-        for before, after in zip(chain, chain[1:], strict=False):
+        for before, after in itertools.pairwise(chain):
             step, which = self._step(before, keys[after], int(gs[after]))
             victims = tuple((int(name[v]), stored, slid) for v, stored, slid in step.victims)
             forced = tuple(int(name[v]) for v in step.forced)
@@ -207,14 +209,13 @@ class Engine:
 
     def _step(self, before: int, target: npt.NDArray[np.uint64], g: int) -> tuple[Step, int]:
         """Expand a state again, to learn how it led to the state ``target``."""
-        rules = self.instance.rules
         control = self.control.copy()
         control[_space.CEILING] = g + 1
         log = np.zeros(8 * self.instance.size + 16, np.int32)
         answer = self._search(
             self.graph, self.symmetry, self.space, control, self.mask,
             min(self.instance.memory, self.instance.size + 1),
-            (rules.sliding, rules.unstored_outputs, self.instance.compulsory()), before, target, log,
+            self._rules, before, target, log,
         )  # fmt: skip
         assert answer == _space.FOUND, "a state on the path cannot be reached from its parent"
         words = log.tolist()

@@ -97,9 +97,9 @@ class Instance:
         place[self.vertices] = np.arange(self.size)
         operands = [place[dag.operands(int(v))].astype(np.int32) for v in self.vertices]
         successors: list[list[int]] = [[] for _ in operands]
-        for v, row in enumerate(operands):
-            for u in row:
-                successors[u].append(v)
+        for above, row in enumerate(operands):
+            for below in row.tolist():
+                successors[below].append(above)
         self.operands = [[int(u) for u in row] for row in operands]
         self.successors = successors
         self.given = (inputs[self.vertices] & (not rules.free_inputs)).astype(np.uint8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from strategies.registry import STRATEGIES, RefusalError, Strategy
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["Optimal"]
 
 #: Most vertices of a graph that the strategy takes on.
-_LARGEST = 200
+_LARGEST = 64
+_ADVICE = f"at most {_LARGEST} are played; `pebble solve` tries more, `local-search` plays any"
 
 
 @STRATEGIES.register
@@ -39,25 +40,23 @@ class Optimal(Strategy):
     reference: ClassVar[str] = "HK81 (the game); A* over packed states"
     any_dag: ClassVar[bool] = True
 
-    time: int = 60
-    once: int | None = None
+    time: int = 10
+    rules: Literal["hk", "one-shot"] = "hk"
 
     def refusal(self, workload: Workload) -> str | None:
         """Return why the graph is not taken on: it is too large."""
-        from graphs.registry import FormulaWorkload
-
-        if isinstance(workload, FormulaWorkload) and any(
-            size > _LARGEST for size in workload.sizes().values()
-        ):
-            return f"its graph has more than {_LARGEST} vertices; `local-search` takes any"
-        size = len(workload.dag())
-        if size > _LARGEST:
-            return f"its graph has {size:,} vertices, more than {_LARGEST}; `local-search` takes any"
-        return None
+        # A graph is not built to learn that it is too large: every size is a number of vertices
+        # of some tensor, so that one beyond the limit settles it.
+        if max(workload.sizes().values(), default=0) <= _LARGEST:
+            size = len(workload.dag())
+            if size <= _LARGEST:
+                return None
+            return f"its graph has {size:,} vertices; {_ADVICE}"
+        return f"its graph is larger than {_LARGEST} vertices; {_ADVICE}"
 
     def recomputes(self, workload: Workload) -> bool:  # noqa: ARG002
-        """Return whether it may: not with ``once=1``."""
-        return not self.once
+        """Return whether it may: not with ``rules=one-shot``."""
+        return self.rules == "hk"
 
     def least_memory(self, workload: Workload) -> int:
         """Return the largest in-degree plus one."""
@@ -71,14 +70,12 @@ class Optimal(Strategy):
         RefusalError
             If the search does not finish in ``time`` seconds; it says what it has proved.
         """
-        from pebble.rules import HK, ONE_SHOT
-        from strategies.optimum.solve import solve
+        from pebble.rules import Rules
+        from strategies.optimum.solver import solve
 
         self.require(workload, memory)
-        rules = ONE_SHOT if self.once else HK
-        found = solve(
-            workload.dag() if dag is None else dag, memory, rules, time=float(self.time)
-        )
+        dag = workload.dag() if dag is None else dag
+        found = solve(dag, memory, Rules.parse(self.rules), time=float(self.time))
         if not found.finished:
             raise RefusalError(
                 f"{self} on {workload} with M={memory}: stopped by {found.stopped_by}, the optimum "

@@ -113,9 +113,9 @@ class Rulewise:
             if red & bit:
                 if over < 0 and not blue & bit:
                     yield STORE << 30 | v, self.unit, (red, blue | bit, computed, -1)
-                if full and (blue & bit or not rules.no_deletion):
-                    if over < 0 or self.before[over] & bit:
-                        yield DELETE << 30 | v, 0, (red ^ bit, blue, computed, -1)
+                may_go = full and (blue & bit or not rules.no_deletion)
+                if may_go and (over < 0 or self.before[over] & bit):
+                    yield DELETE << 30 | v, 0, (red ^ bit, blue, computed, -1)
                 continue
             if over >= 0:
                 continue

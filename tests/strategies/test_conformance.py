@@ -44,17 +44,21 @@ def forms():
                     yield str(kind(**{field.name: word}))
 
 
+def searches(text):
+    """Searches take a seed or a time, and their time."""
+    return hasattr(strategy(text), "seed") or hasattr(strategy(text), "time")
+
+
 @pytest.mark.parametrize("text", sorted(set(forms())))
 def test_every_strategy_keeps_its_promises(text):
-    # Searches, which take a seed, take their time as well.
-    searches = hasattr(strategy(text), "seed")
-    assert check_strategy(text, SHORT if searches else QUICK)
+    assert check_strategy(text, SHORT if searches(text) else QUICK)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", sorted(set(forms())))
 def test_every_strategy_keeps_its_promises_on_every_workload(text):
-    assert check_strategy(text)
+    exact = text.startswith("optimal")  # refuses what it does not finish: short ones are above
+    assert check_strategy(text, SHORT if exact else None)
 
 
 def test_workloads_are_found_by_their_registry():

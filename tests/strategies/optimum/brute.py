@@ -5,19 +5,20 @@ from __future__ import annotations
 import random
 from collections import deque
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from pebble.dag import Dag
 from pebble.operations import INPUT
-from pebble.rules import Rules
+
+if TYPE_CHECKING:
+    from pebble.rules import Rules
 
 
 def least_cost(dag: Dag, memory: int, rules: Rules) -> int | Fraction:
     """Return the least cost; every move that the rules allow is tried, one at a time."""
     n = len(dag)
     operands = [frozenset(map(int, dag.operands(v))) for v in range(n)]
-    given = frozenset(
-        v for v in range(n) if dag.operations[v] == INPUT and not rules.free_inputs
-    )
+    given = frozenset(v for v in range(n) if dag.operations[v] == INPUT and not rules.free_inputs)
     outputs = frozenset(map(int, dag.outputs))
     start = (frozenset(), given, frozenset(), -1)
     price = rules.compute_price
@@ -40,9 +41,9 @@ def least_cost(dag: Dag, memory: int, rules: Rules) -> int | Fraction:
             if v in red:
                 if over < 0 and v not in blue:
                     moves.append((Fraction(1), (red, blue | {v}, computed, -1)))
-                if v in blue or not rules.no_deletion:
-                    if over < 0 or v in operands[over]:
-                        moves.append((Fraction(0), (red - {v}, blue, computed, -1)))
+                kept = v in blue or not rules.no_deletion
+                if kept and (over < 0 or v in operands[over]):
+                    moves.append((Fraction(0), (red - {v}, blue, computed, -1)))
                 continue
             if over >= 0:
                 continue
@@ -69,7 +70,7 @@ def least_cost(dag: Dag, memory: int, rules: Rules) -> int | Fraction:
 
 def random_dag(seed: int, most: int = 7) -> tuple[Dag, int]:
     """Return a small DAG, and an M that it can be played with."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311
     n = rng.randint(1, most)
     inputs = rng.randint(1, max(1, min(3, n - 1)))
     rows: list[list[int]] = []
@@ -82,6 +83,8 @@ def random_dag(seed: int, most: int = 7) -> tuple[Dag, int]:
         outputs = rng.sample(range(n), rng.randint(1, min(n, 3)))
     codes = None
     if rng.random() < 0.1:
-        codes = [1 if row or rng.random() < 0.5 else 0 for row in rows]  # sources that are constants
+        codes = [
+            1 if row or rng.random() < 0.5 else 0 for row in rows
+        ]  # sources that are constants
     dag = Dag.from_predecessors(rows, outputs, operations=codes)
     return dag, rng.choice([0, 0, 1])

@@ -7,7 +7,6 @@ import os
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,8 @@ from strategies.optimum.instance import Instance
 from strategies.optimum.rulewise import Rulewise
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from pebble.dag import Dag
     from pebble.moves import Moves
     from pebble.report import Report
