@@ -164,6 +164,8 @@ def backward(d: int, alpha: int, beta: Fraction, gamma: int) -> Capacity:
         b, c = float(beta), 4 / (alpha * d)
         while right - left > float(step) / 4:
             r = (left + right) / 2
+            if r in {left, right}:  # no floating-point number lies between
+                break
             if (b - c * r) * (s - r * r) > 2 * b * r * r:
                 left = r
             else:

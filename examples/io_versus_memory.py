@@ -33,8 +33,8 @@ def main() -> None:
     sheet(results).savefig(given.out, dpi=150)
     for crossing in crossovers(results):
         print(
-            f"{crossing.before} moves least up to M = {crossing.x:.0f} "
-            f"({crossing.x / given.d**2:.2f} d²), {crossing.after} beyond"
+            f"{crossing.before} moves least at M = {crossing.low} "
+            f"({crossing.low / given.d**2:.2f} d²), {crossing.after} at M = {crossing.high}"
         )
     print(f"wrote {given.out}")
 

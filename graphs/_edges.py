@@ -74,6 +74,15 @@ def _integers(line: int, words: list[str], count: int, what: str) -> list[int]:
     return values
 
 
+def _plausible(line: int, vertices: int, used: int) -> None:
+    """Raise where a header announces far more vertices than the file can speak of."""
+    if vertices > 4 * used + 1000:
+        raise GraphError(
+            f"line {line} announces {vertices:,} vertices, but only {used:,} entries: leave out "
+            "the vertices that nothing touches"
+        )
+
+
 def read_hyperdag(path: Path) -> Dag:
     """Read a HyperDAG: hyperedges, vertices, pins; a hyperedge's first pin is the value it carries.
 
@@ -91,6 +100,7 @@ def read_hyperdag(path: Path) -> Dag:
             f"line {at} announces {pins} pins, but {len(body)} lines follow; expected one line per "
             "pin, with or without lines of weights for hyperedges and vertices before them"
         )
+    _plausible(at, vertices, pins)
     builder = EdgeBuilder()
     for v in range(vertices):
         builder.vertex(str(v))
@@ -122,6 +132,7 @@ def read_matrix_market(path: Path) -> Dag:
     rows, columns, entries = _integers(at, head, 3, "the numbers of rows, columns and entries")
     if rows != columns:
         raise GraphError(f"line {at}: expected a square matrix, got {rows} x {columns}")
+    _plausible(at, rows, entries)
     builder = EdgeBuilder()
     for v in range(rows):
         builder.vertex(str(v))

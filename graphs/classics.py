@@ -82,7 +82,8 @@ class Pyramid(Workload):
 
     def dag(self) -> Dag:
         """Build the DAG."""
-        rows = range(self.h + 1)
+        rows, size = range(self.h + 1), (self.h + 1) * (self.h + 2) // 2
+        check_fits(size, 2 * (size - self.h - 1), str(self))
         return _layered(
             str(self),
             [f"row{r}" for r in rows],
@@ -113,7 +114,8 @@ class Tree(Workload):
     def dag(self) -> Dag:
         """Build the DAG."""
         levels, a = range(self.depth + 1), self.arity
-        if self.depth * (a - 1).bit_length() > 60:  # too many digits to work with, let alone print
+        # Too many digits to work with, let alone print; or, a path, too many levels to name.
+        if self.depth * (a - 1).bit_length() > 60 or self.depth > 1 << 20:
             raise GraphError(f"{self} is far too large to hold: take a smaller depth or arity")
         return _layered(
             str(self),

@@ -71,11 +71,14 @@ def as_memory(memory: MemoryLike, workload: Workload) -> int:
     64
     """
     if isinstance(memory, str):
-        return read_number(memory, workload.sizes())
-    try:
-        value = operator.index(memory)
-    except TypeError:
-        value = 0
+        value = read_number(memory, workload.sizes())
+    else:
+        try:
+            value = operator.index(memory)
+        except TypeError:
+            value = 0
     if value < 1 or isinstance(memory, bool):
         raise BudgetError(f"M must be a positive integer, got {memory!r}")
+    if value >= 1 << 63:
+        raise BudgetError(f"M must be below 2**63, got {value}")
     return value

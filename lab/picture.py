@@ -206,7 +206,7 @@ class Picture:
                 zorder=8,
             )
             if self.notes and len(found) == 1:
-                words = f"measured crossover at {self.where(crossing)}\n"
+                words = f"measured crossover: {self.where(crossing)}\n"
                 self.note(f"{words}← {crossing.before}    {crossing.after} →", crossing.x, height)
             elif self.notes:
                 self.ax.annotate(
@@ -234,10 +234,12 @@ class Picture:
         return float(crossing.io / group.bound.evaluate(**group.values(crossing.x)))
 
     def where(self, crossing: Crossover) -> str:
-        """Word the place of a crossover."""
-        place = f"{self.scene.x} = {crossing.x:,.0f}"
+        """Word the place of a crossover: the measured points that it lies between."""
+        low, high = crossing.low, crossing.high
+        place = f"{low:,} < {self.scene.x} ≤ {high:,}"
         if self.scene.x == "M" and "d" in crossing.row.sizes:
-            place += f" = {crossing.x / crossing.row.sizes['d'] ** 2:.2f} d²"
+            d2 = crossing.row.sizes["d"] ** 2
+            place += f" ({low / d2:.2f} to {high / d2:.2f} d²)"
         return place
 
     def note(self, words: str, x: float, y: float) -> None:

@@ -53,7 +53,10 @@ def _convert(text: str, kind: Any, where: str) -> Any:
     """Read one parameter: a positive integer, or text; ``X | None`` reads as X."""
     kinds = [k for k in typing.get_args(kind) if k is not type(None)] or [kind]
     if int in kinds:
-        if text.isascii() and text.isdigit() and len(text) < 20 and int(text) > 0:
+        digits = text.isascii() and text.isdigit()
+        if digits and len(text) > 19 and str not in kinds:
+            raise SpecError(f"{where} must have at most 19 digits, got {len(text)}")
+        if digits and len(text) < 20 and int(text) > 0:
             return int(text)
         if str not in kinds:
             raise SpecError(f"{where} must be a positive integer, got {text!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import isqrt
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -100,7 +101,7 @@ def breakpoints(extents: Sequence[int]) -> npt.NDArray[np.int64]:
     """
     sizes: set[int] = {1}
     for extent in extents:
-        root = int(extent**0.5) + 1
+        root = isqrt(extent) + 1
         few = -(-extent // np.arange(1, root + 1))
         sizes.update(np.arange(1, min(root, extent) + 1).tolist())
         sizes.update(few.tolist())
@@ -109,23 +110,34 @@ def breakpoints(extents: Sequence[int]) -> npt.NDArray[np.int64]:
 
 
 class _Candidates:
-    """Counts of a phase at candidate sizes, kept for all the M that will be asked for."""
+    """Counts of a phase at candidate sizes, kept for all the M that will be asked for.
+
+    Two sizes are tried all at once, or by `_frontier` where they are many; one size is tried all at
+    once, or found by bisection in exact integers where it is long, which works at any scale.
+    """
 
     def __init__(self, phase: Phase, formula: Formula) -> None:
         self.phase, self.formula = phase, formula
         self.tiles = phase.free()
-        self.values = [breakpoints([int(e) for e in tile.extents]) for tile in self.tiles]
-        self.whole = int(np.prod([len(v) for v in self.values])) <= GRID
-        grid = np.meshgrid(*self.values, indexing="ij") if self.whole and self.tiles else []
-        self.table = self._table([g.ravel() for g in grid]) if self.whole else None
-        least = self.table or self._table([np.ones(1, np.int64) for _ in self.tiles])
-        self.least = int(least[1].min())
+        self.least = int(self._counts([1] * len(self.tiles)).peak)
+        self.table = None
+        # Arrays hold 64 bits: a count must stay far below.
+        self.fits_arrays = 64 * int(formula.computed_size()) < 1 << 63
+        extents = [int(extent) for tile in self.tiles for extent in tile.extents]
+        if self.tiles and self.fits_arrays and 2 * isqrt(max(extents)) < GRID:
+            self.values = [breakpoints([int(e) for e in tile.extents]) for tile in self.tiles]
+            if np.prod([len(v) for v in self.values]) <= GRID:
+                grid = np.meshgrid(*self.values, indexing="ij")
+                self.table = self._table([g.ravel() for g in grid])
+
+    def _counts(self, sizes: Sequence[Any]) -> Counts:
+        named = {tile.name: size for tile, size in zip(self.tiles, sizes, strict=True)}
+        return self.phase.counts(self.formula, named)
 
     def _table(self, sizes: list[Any]) -> tuple[list[Any], Any, Any, Any]:
         """Return sizes, peaks, I/O and computes as arrays."""
-        named = {tile.name: size for tile, size in zip(self.tiles, sizes, strict=True)}
-        counts = self.phase.counts(self.formula, named)
-        shape = sizes[0].shape if sizes else (1,)
+        counts = self._counts(sizes)
+        shape = sizes[0].shape
         return (
             sizes,
             np.broadcast_to(counts.peak, shape),
@@ -135,6 +147,8 @@ class _Candidates:
 
     def fit(self, memory: int) -> tuple[int, int, dict[str, int]] | None:
         """Return (I/O, computes, sizes) of the best sizes with peak <= M; None when none fits."""
+        if self.table is None and len(self.tiles) < 2:
+            return self._largest(memory)
         table = self.table if self.table is not None else self._frontier(memory)
         sizes, peaks, io, computes = table
         fits = np.flatnonzero(peaks <= memory)
@@ -144,8 +158,31 @@ class _Candidates:
         chosen = {t.name: int(size[best]) for t, size in zip(self.tiles, sizes, strict=True)}
         return int(io[best]), int(computes[best]), chosen
 
+    def _largest(self, memory: int) -> tuple[int, int, dict[str, int]] | None:
+        """Bisect for the largest size that fits, and take the least with as many tiles."""
+        if self.least > memory:
+            return None
+        sizes: list[int] = []
+        if self.tiles:
+            extents = [int(extent) for extent in self.tiles[0].extents]
+            low, high = 1, max(extents) + 1
+            while high - low > 1:
+                middle = (low + high) // 2
+                fits = self._counts([middle]).peak <= memory
+                low, high = (middle, high) if fits else (low, middle)
+            sizes = [max(-(-extent // -(-extent // low)) for extent in extents)]
+        counts = self._counts(sizes)
+        chosen = {tile.name: size for tile, size in zip(self.tiles, sizes, strict=True)}
+        return int(counts.io), int(counts.computes), chosen
+
     def _frontier(self, memory: int) -> tuple[list[Any], Any, Any, Any]:
         """For each value of the first size find the largest second one that fits, by bisection."""
+        if not self.fits_arrays or not hasattr(self, "values"):
+            raise RefusalError(
+                f"the tile sizes of {self.phase.name} cannot be chosen at this scale: take "
+                "smaller sizes, or a strategy with one tile size per phase, such as flash on "
+                "the forward pass"
+            )
         first, second = self.values
         low = np.zeros(first.size, np.int64)
         high = np.full(first.size, second.size, np.int64)
@@ -319,6 +356,11 @@ def _least_paper(strategy: TileStrategy, workload: Workload) -> int:
     """Return the M from which on the printed sizes always fit; they grow with M in steps."""
     formula = workload.formula()
     assert formula is not None
+    if 64 * int(formula.computed_size()) >= 1 << 63:
+        raise RefusalError(
+            f"{strategy} on {workload}: printed sizes are not looked for at this scale: "
+            "take smaller sizes, or sizes=fit"
+        )
     starts = strategy.paper_steps(workload)
     sizes = strategy.paper_sizes(workload, starts)
     assert sizes is not None

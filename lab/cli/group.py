@@ -73,7 +73,7 @@ class PebbleGroup(click.Group):
         except PebbleError as error:
             return _complain(error, MISUSE)
         except MemoryError:
-            return _complain("out of memory: take smaller sizes, or count without a DAG", MISUSE)
+            return _complain("out of memory: take smaller sizes", MISUSE)
         except (click.Abort, KeyboardInterrupt):
             return _complain("interrupted; nothing half-written is left", INTERRUPTED)
         except (BrokenPipeError, SystemExit):
@@ -81,6 +81,10 @@ class PebbleGroup(click.Group):
             # once more at the end: into nothing.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return CLOSED
+        except OSError as error:
+            # A full disk, say. Our output goes nowhere from here on, the reason to stderr.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _complain(f"cannot write: {error.strerror or error}", MISUSE)
         return code if isinstance(code, int) else 0
 
 

@@ -158,14 +158,14 @@ def _say(results: Results, crossings: list[Crossover], x: str) -> None:
     for line in _notes(results):
         click.echo(line)
     for crossing in crossings:
-        where = f"{x} = {crossing.x:.4g}"
-        if x == "M":
-            d = crossing.row.sizes.get("d")
-            where += f" = {crossing.x / d**2:.2f} d²" if d else ""
+        # Counts are steps: only the measured points are known, not what lies between them.
+        between = f"{x} = {crossing.low:,} and {crossing.high:,}"
+        if x == "M" and (d := crossing.row.sizes.get("d")):
+            between += f" ({crossing.low / d**2:.2f} and {crossing.high / d**2:.2f} d²)"
         what = f" on {crossing.row.workload}" if len(results.workloads) > 1 and x == "M" else ""
         click.echo(
-            f"crossover{what}: {crossing.before} has the least I/O below {where}, {crossing.after} "
-            f"above (between the measured {x} = {crossing.low} and {crossing.high})"
+            f"crossover{what}: between the measured {between} the least I/O passes from "
+            f"{crossing.before} to {crossing.after}"
         )
 
 

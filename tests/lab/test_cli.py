@@ -189,7 +189,8 @@ def test_sweep_prints_a_table_and_the_crossover():
     assert first[3] == "–"
     assert first[-1] == "algorithm6"
     assert "– flash needs M >= " in shown
-    assert "crossover: algorithm6 has the least I/O below M = " in shown
+    assert "crossover: between the measured M = " in shown
+    assert "the least I/O passes from algorithm6 to flash" in shown
     assert "18 points: " in shown
     assert "refereed move by move, rules hk" in shown
 

@@ -124,7 +124,8 @@ def test_the_measured_crossover_is_marked_and_labelled(ax, results):
     assert np.all((flash < tiles)[~below])
     (note,) = [text for text in texts(ax) if "crossover" in text]
     assert note == (
-        f"measured crossover at M = {crossing.x:.0f} = {crossing.x / 256:.2f} d²\n"
+        f"measured crossover: {crossing.low} < M ≤ {crossing.high} "
+        f"({crossing.low / 256:.2f} to {crossing.high / 256:.2f} d²)\n"
         "← algorithm6    flash →"
     )
 

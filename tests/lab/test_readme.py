@@ -70,7 +70,7 @@ def test_the_example_of_a_picture(folder, monkeypatch, capsys):
 
     out = example("io_versus_memory.py", *arguments, monkeypatch=monkeypatch, capsys=capsys)
 
-    assert re.search(r"algorithm6 moves least up to M = \d+ \(\d\.\d+ d²\), flash beyond", out)
+    assert re.search(r"algorithm6 moves least at M = \d+ \(\d\.\d+ d²\), flash at M = \d+", out)
     assert (folder / "a.png").stat().st_size > 10_000
 
 

@@ -25,7 +25,7 @@ FUNCTIONS = {
     SUB: lambda x, y: x - y,
     DIV: lambda x, y: np.float64(x) / np.float64(y),
     EXP: lambda x, _: np.exp(x),
-    MAX: max,
+    MAX: np.maximum,  # not Python's max, which loses a nan on its right
 }
 
 
