@@ -18,6 +18,7 @@ from lab.cli.group import (
     say_json,
     strategy_option,
 )
+from lab.cli.layer import as_layer, layer_options, say_layer
 
 if TYPE_CHECKING:
     from graphs.registry import Workload
@@ -45,6 +46,7 @@ __all__ = ["check_command", "count_command", "play_command"]
 @click.option(
     "--execute", "seed", type=click.IntRange(min=0), help="Carry it out on random numbers."
 )
+@layer_options
 @json_option
 def play_command(
     workload: str,
@@ -53,6 +55,9 @@ def play_command(
     rules: str,
     trace: Path | None,
     seed: int | None,
+    heads: int | None,
+    batch: int | None,
+    width: str | None,
     *,
     as_json: bool,
 ) -> None:
@@ -66,6 +71,7 @@ def play_command(
     from lab.playing import check_playable, play
 
     check_target(trace)
+    layer = as_layer(heads, batch, width)
     what, how, judged_by = as_workload(workload), as_strategy(strategy), as_rules(rules)
     budget = as_memory(memory, what)
     check_playable(what, how, budget, judged_by)
@@ -73,8 +79,12 @@ def play_command(
         report = play(what, how, budget, judged_by, trace=trace, progress=progress)
     done = None if seed is None else execute(what, how, budget, seed)
     more = {} if done is None else {"execution": done.to_json()}
+    if layer is not None:
+        more["layer"] = layer.traffic(report)
     _say(what, report, more, as_json=as_json)
     if not as_json:
+        if layer is not None:
+            say_layer(layer, report)
         if done is not None:
             click.echo(f"\nplayed on numbers (seed {seed}), against {done.reference}:")
             for name, error in done.errors.items():
@@ -98,9 +108,18 @@ def play_command(
     default=None,
     help="Also give the closed form; by default with text, not with --json.",
 )
+@layer_options
 @json_option
 def count_command(
-    workload: str, strategy: str, memory: str, *, formula: bool | None, as_json: bool
+    workload: str,
+    strategy: str,
+    memory: str,
+    heads: int | None,
+    batch: int | None,
+    width: str | None,
+    *,
+    formula: bool | None,
+    as_json: bool,
 ) -> None:
     """Count what `pebble play` would, from the schedule's text alone: exact, at any size.
 
@@ -109,13 +128,17 @@ def count_command(
     from lab.arguments import as_memory, as_strategy, as_workload
     from lab.playing import count
 
+    layer = as_layer(heads, batch, width)
     what, how = as_workload(workload), as_strategy(strategy)
     report = count(what, how, as_memory(memory, what))
     if as_json:
-        more = {"closed_form": _closed_form(what, how)} if formula else {}
+        more: dict[str, Any] = {} if layer is None else {"layer": layer.traffic(report)}
+        more |= {"closed_form": _closed_form(what, how)} if formula else {}
         say_json(report.to_json() | _certified(what, report) | more)
         return
     _say(what, report, as_json=False)
+    if layer is not None:
+        say_layer(layer, report)
     if formula is not False and (form := _closed_form(what, how)):
         click.echo("\nclosed form")
         click.echo(f"  I/O = {form['io']}")

@@ -17,9 +17,11 @@ from lab.cli.group import (
     say_json,
     say_table,
 )
+from lab.cli.layer import as_layer, layer_options
 
 if TYPE_CHECKING:
     from lab.analysis import Crossover
+    from lab.layers import Layer
     from lab.results import Results, Row
     from lab.sweeping import Point
 
@@ -63,6 +65,7 @@ __all__ = ["sweep_command"]
     type=click.IntRange(min=1),
     help="Number of processes; by default as many as pay off.",
 )
+@layer_options
 @json_option
 def sweep_command(
     workloads: tuple[str, ...],
@@ -74,6 +77,9 @@ def sweep_command(
     plot: Path | None,
     axis: str | None,
     processes: int | None,
+    heads: int | None,
+    batch: int | None,
+    width: str | None,
     *,
     as_json: bool,
 ) -> None:
@@ -87,6 +93,7 @@ def sweep_command(
     from lab.results import check_name
     from lab.sweeping import plan, sweep_points
 
+    layer = as_layer(heads, batch, width)
     for target in (out, plot):
         check_target(target)
     if out is not None:
@@ -107,15 +114,24 @@ def sweep_command(
     crossings = crossovers(results, x)
     written = [str(path) for path in (out, plot) if path is not None]
     if as_json:
-        rows = [row.to_json() for row in results]
+        rows = [row.to_json() | _scaled(row, layer) for row in results]
         found = [crossing.to_json() for crossing in crossings]
-        say_json({"rows": rows, "axis": x, "crossovers": found, "files": written})
+        more = {} if layer is None else {"layer": layer.to_json()}
+        say_json({"rows": rows, "axis": x, "crossovers": found, "files": written} | more)
     else:
-        _say(results, crossings, x)
+        _say(results, crossings, x, layer)
         for name in written:
             click.echo(f"wrote {name}")
     if any(row.status.startswith("failed") for row in results):
         raise click.exceptions.Exit(FINDING)
+
+
+def _scaled(row: Row, layer: Layer | None) -> dict[str, Any]:
+    """Return a row's traffic for the layer, beside its own counts."""
+    if layer is None:
+        return {}
+    counts = {"loads": row.loads, "stores": row.stores, "io": row.io}
+    return {"layer": layer.scaled(counts)}
 
 
 def _axis(points: list[Point]) -> str:
@@ -153,8 +169,10 @@ def _draw(results: Results, x: str, path: Path) -> None:
 # -- text ---------------------------------------------------------------------------------------
 
 
-def _say(results: Results, crossings: list[Crossover], x: str) -> None:
-    say_table(_table(results))
+def _say(results: Results, crossings: list[Crossover], x: str, layer: Layer | None) -> None:
+    say_table(_table(results, layer))
+    if layer is not None:
+        click.echo(f"I/O of a layer: {layer}, each head and sequence a play of its own")
     for line in _notes(results):
         click.echo(line)
     for crossing in crossings:
@@ -169,7 +187,7 @@ def _say(results: Results, crossings: list[Crossover], x: str) -> None:
         )
 
 
-def _table(results: Results) -> Any:
+def _table(results: Results, layer: Layer | None) -> Any:
     """Return one line per workload and M, one column per strategy."""
     from rich import box
     from rich.table import Table
@@ -189,7 +207,7 @@ def _table(results: Results) -> Any:
     if heads:
         table.add_column("M/d²", justify="right")
     for strategy in strategies:
-        table.add_column(f"{strategy}\nI/O", justify="right")
+        table.add_column(f"{strategy}\n{'I/O' if layer is None else 'layer I/O'}", justify="right")
     if names:
         for strategy in strategies:
             table.add_column(f"{strategy}\nI/O / Θ", justify="right")
@@ -201,7 +219,7 @@ def _table(results: Results) -> Any:
         best = winner(rows.values())
         if heads:
             cells.append("" if one.memory_over_d2 is None else f"{one.memory_over_d2:.3g}")
-        cells += [_count(rows.get(strategy), best) for strategy in strategies]
+        cells += [_count(rows.get(strategy), best, layer) for strategy in strategies]
         if names:
             cells += [_ratio(rows.get(strategy)) for strategy in strategies]
         cells.append(best.strategy if best is not None else "–")
@@ -209,13 +227,14 @@ def _table(results: Results) -> Any:
     return table
 
 
-def _count(row: Row | None, best: Row | None) -> Any:
+def _count(row: Row | None, best: Row | None, layer: Layer | None) -> Any:
     from rich.text import Text
 
     if row is None or row.io is None:
         return Text("–", style="dim")
     least = best is not None and row.io == best.io
-    return Text(f"{row.io:,}", style="bold green" if least else "")
+    shown = f"{row.io:,}" if layer is None else layer.short(row.io)
+    return Text(shown, style="bold green" if least else "")
 
 
 def _ratio(row: Row | None) -> Any:
