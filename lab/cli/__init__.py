@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from lab.cli.catalogue import graph_command, list_command
+from lab.cli.gaming import game_command
 from lab.cli.group import PebbleGroup, example
 from lab.cli.improving import improve_command
 from lab.cli.plays import check_command, count_command, play_command
@@ -41,6 +42,7 @@ for _command in (
     solve_command,
     improve_command,
     page_command,
+    game_command,
     grade_command,
 ):
     main.add_command(_command)

@@ -36,6 +36,14 @@ __all__ = ["grade_command", "page_command"]
 @click.option("--workload", help="A level of any small workload or graph file.")
 @click.option("--memory", "-M", help="M for --workload: a number, or a formula in its sizes.")
 @click.option("--rules", default="hk", show_default=True, help="Rules for --workload.")
+@click.option(
+    "--time",
+    "seconds",
+    type=click.FloatRange(min=0),
+    default=2,
+    show_default=True,
+    help="Seconds to look for the optimum of a level that states no par.",
+)
 @json_option
 def page_command(
     out: Path | None,
@@ -43,6 +51,7 @@ def page_command(
     workload: str | None,
     memory: str | None,
     rules: str,
+    seconds: float,
     *,
     as_json: bool,
 ) -> None:
@@ -52,6 +61,7 @@ def page_command(
     """
     from lab.page.assembly import write_page
     from lab.page.levels import find_level, lessons
+    from lab.page.pars import solved
 
     check_target(out)
     chosen = [find_level(text) for text in levels]
@@ -59,7 +69,7 @@ def page_command(
         chosen.append(_from_workload(workload, memory, rules))
     elif memory is not None:
         raise click.UsageError("--memory belongs to --workload: a level has an M of its own")
-    chosen = chosen or lessons()
+    chosen = [solved(level, seconds) for level in chosen] or lessons()
     path = out if out is not None else Path(tempfile.mkdtemp(prefix="pebble-")) / "pebble.html"
     write_page(path, chosen)
     if out is None:

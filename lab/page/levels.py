@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pebble.moves import Moves
 
 __all__ = ["FORMAT", "LARGEST", "Level", "find_level", "lesson_graph"]
-__all__ += ["lessons", "level_of", "read_level"]
+__all__ += ["lessons", "level_of", "read_level", "split_moves"]
 
 FORMAT = "pebble-level 1"
 #: Vertices of the largest board: beyond that, neither finger nor eye finds one.
@@ -248,7 +248,7 @@ def _level(data: Any, path: Path) -> Level:
         text=_texts(data, "text"),
         insight=data.get("insight", ""),
         par=data.get("par"),
-        certificate=tuple(m for text in _texts(data, "certificate") for m in _moves(text)),
+        certificate=tuple(m for text in _texts(data, "certificate") for m in split_moves(text)),
         strategies=_texts(data, "strategies"),
         hints=_texts(data, "hints"),
         positions=_positions(data, dag),
@@ -322,8 +322,14 @@ def _texts(data: dict[str, Any], key: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _moves(text: str) -> list[str]:
-    """Split ``L x, L y, C z``; commas inside brackets belong to names."""
+def split_moves(text: str) -> list[str]:
+    """Split ``L x, L y, C z``; commas inside brackets belong to names.
+
+    Examples
+    --------
+    >>> split_moves("L Q[0,1], D K[1,0]")
+    ['L Q[0,1]', 'D K[1,0]']
+    """
     parts, depth, start = [], 0, 0
     for i, letter in enumerate(text):
         depth += (letter == "[") - (letter == "]")

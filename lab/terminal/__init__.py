@@ -1,0 +1,1 @@
+"""The game in a terminal: boards as text, commands as lines, advice on the next move."""
