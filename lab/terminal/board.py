@@ -199,8 +199,8 @@ class Board:
                     middle = x0 + (x1 - x0) * (row - start) / (end - start)
                     half = abs(x1 - x0) / (2 * abs(end - start))
                     wide = int(half) if half > 1 else 0
-                    column = int(middle + 0.5)
-                    for column in range(column - wide, column + wide + 1):
+                    centre = int(middle + 0.5)
+                    for column in range(centre - wide, centre + wide + 1):
                         plain[row][column] = _character(x1 - x0, y1 - y0)
         if not self.unicode:
             return plain
