@@ -200,7 +200,7 @@ class Board:
                     half = abs(x1 - x0) / (2 * abs(end - start))
                     wide = int(half) if half > 1 else 0
                     centre = int(middle + 0.5)
-                    for column in range(centre - wide, centre + wide + 1):
+                    for column in range(max(centre - wide, 0), min(centre + wide + 1, columns)):
                         plain[row][column] = _character(x1 - x0, y1 - y0)
         if not self.unicode:
             return plain
