@@ -162,7 +162,8 @@ class Board:
                 apart = drawing.places[v][0] - drawing.places[u][0]
                 scale = max(scale, ((wide[u] + wide[v]) / 2 + 1) / apart)
         edge = max(wide) // 2
-        right = max(x for x, _ in drawing.places)
+        stops = [place for _, _, between in drawing.edges for place in between]
+        right = max(x for x, _ in (*drawing.places, *stops))
         if right * scale + 2 * edge + 1 > self.width:
             return None
         top = max(y for _, y in drawing.places)

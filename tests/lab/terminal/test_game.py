@@ -149,6 +149,16 @@ def test_boards_fit_or_are_listed():
     assert "O[1,0] (vertex 23) = div(U[1,0], l[1]), output" in narrow.text(game)
 
 
+@pytest.mark.parametrize("unicode", [True, False])
+@pytest.mark.parametrize("level", lessons(), ids=lambda level: level.name)
+def test_every_lesson_has_a_board(level, unicode):
+    board = Board(level.dag, 130, unicode=unicode)
+    text = board.text(Game(level.dag, level.memory))
+    assert board.is_drawn
+    for v in range(len(level.dag)):
+        assert board.handles[v] in text
+
+
 def test_a_large_board_is_summed_up():
     dag = workload("attention-forward:n=8,d=4").dag()
     game = Game(dag, 20)
