@@ -63,6 +63,10 @@ class Algebra:
         """Return (number of tiles, extent, tile size) by name, for every pair."""
         return [(name, *pair) for pair, name in self._counts.items()]
 
+    def rests(self) -> list[str]:
+        """Return the symbols of the sizes of last tiles, in the order of `tiles`."""
+        return list(self._rests.values())
+
     def expression(self, value: Any) -> Any:
         """Return a polynomial as an expanded sympy expression, sizes of last tiles written out."""
         import sympy

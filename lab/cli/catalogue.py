@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lab.cli.group import check_target, example, json_option, say_json, say_table
+from lab.cli.group import bar, check_target, example, json_option, say_json, say_table
 
 if TYPE_CHECKING:
     from bounds.bound import Bound
@@ -22,9 +22,17 @@ __all__ = ["graph_command", "list_command"]
     epilog=example("pebble list --strategies"),
 )
 @click.option("--strategies", is_flag=True, help="Strategies only.")
+@click.option("--gaps", is_flag=True, help="How far each strategy is from what no play can beat.")
 @json_option
-def list_command(*, strategies: bool, as_json: bool) -> None:
-    """List workloads, strategies, bounds and rules, with their sources."""
+def list_command(*, strategies: bool, gaps: bool, as_json: bool) -> None:
+    """List workloads, strategies, bounds and rules, with their sources.
+
+    --gaps prints the leading term of each tile strategy's I/O over the certified bound's, in large
+    and in small cache: optimal, a constant, or the term that grows.
+    """
+    if gaps:
+        _list_gaps(as_json)
+        return
     from strategies.registry import strategies as all_strategies
 
     shown: dict[str, list[dict[str, Any]]] = {}
@@ -55,6 +63,29 @@ def list_command(*, strategies: bool, as_json: bool) -> None:
         return
     for title, entries in shown.items():
         _say(title, entries)
+
+
+def _list_gaps(as_json: bool) -> None:
+    from lab.gaps import gap_lines, gaps
+
+    with bar("closed forms", 100) as advance:
+        found = gaps(progress=lambda done, of: advance(100 * done // max(of, 1)))
+    if as_json:
+        say_json({"gaps": [gap.to_json() for gap in found]})
+        return
+    from rich import box
+    from rich.table import Table
+
+    head, *lines = gap_lines(found)
+    table = Table(*head, box=box.SIMPLE_HEAD)
+    previous = None
+    for line in lines:
+        if previous not in {None, line[0]}:
+            table.add_section()
+        previous = line[0]
+        table.add_row(*line)
+    say_table(table)
+    click.echo("leading terms, tile sizes fitted; bounds: docs/certified-bounds.md")
 
 
 def _spec(cls: type[Spec]) -> dict[str, Any]:
