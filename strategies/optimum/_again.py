@@ -94,6 +94,16 @@ def clean(graph, done, red, blue, need):  # type: ignore[no-untyped-def]
 
 
 @jit
+def is_for(u, w, graph, need):  # type: ignore[no-untyped-def]
+    """Whether nothing that is still needed uses u, except w."""
+    op_start, ops, up_start, ups, given, out, done_bit, red_bit, dirty_bit, blue_bit, twin = graph
+    others = 0
+    for e in range(up_start[u], up_start[u + 1]):
+        others += ups[e] != w and need[ups[e]]
+    return others == 0
+
+
+@jit
 def flow(graph, red, blue, done, enough, notes):  # type: ignore[no-untyped-def]  # noqa: C901
     """Return the least number of loads that cut the inputs from the unfinished outputs.
 
@@ -287,7 +297,11 @@ def search(  # type: ignore[no-untyped-def]  # noqa: C901
                         ready = False
                         break
                     missing += 1
-            if not ready or (blue[w] and missing > 0):
+                    # A blue w is loaded rather than computed from a load that serves w alone.
+                    if blue[w] and is_for(u, w, graph, need):
+                        ready = False
+                        break
+            if not ready:
                 continue
             total = reds + missing
             k = max(0, total + 1 - memory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,19 +16,28 @@ if TYPE_CHECKING:
     from pebble.moves import Moves
     from strategies.optimum.instance import Instance
 
-__all__ = ["greedy", "step_by_step", "write_moves"]
+__all__ = ["Start", "greedy", "step_by_step", "write_moves"]
+
+
+@dataclass(frozen=True)
+class Start:
+    """A position to start from, in the instance's numbering."""
+
+    red: frozenset[int] = frozenset()
+    blue: frozenset[int] = frozenset()
+    computed: frozenset[int] = frozenset()
 
 
 class _Writer:
     """A position of the instance, and the moves made so far in the DAG's numbering."""
 
-    def __init__(self, instance: Instance, *, again: bool) -> None:
+    def __init__(self, instance: Instance, start: Start | None, *, again: bool) -> None:
         self.instance, self.again = instance, again
         self.moves: list[int] = []
-        self.red: set[int] = set()
-        self.blue = {v for v in range(instance.size) if instance.given[v]}
-        self.finished: set[int] = set()
-        self.left = [len(row) for row in instance.successors]
+        if start is None:
+            start = Start(blue=frozenset(v for v in range(instance.size) if instance.given[v]))
+        self.red, self.blue, self.finished = set(start.red), set(start.blue), set(start.computed)
+        self.left = [sum(x not in start.computed for x in row) for row in instance.successors]
 
     def make(self, kind: int, vertex: int) -> None:
         self.moves.append(kind << 30 | int(self.instance.vertices[vertex]))
@@ -93,9 +103,11 @@ class _Writer:
         return need
 
 
-def write_moves(instance: Instance, steps: list[Step], *, again: bool) -> Moves:
+def write_moves(
+    instance: Instance, steps: list[Step], *, again: bool, start: Start | None = None
+) -> Moves:
     """Return the packed moves of a path found with (``again``) or without recomputation."""
-    writer = _Writer(instance, again=again)
+    writer = _Writer(instance, start, again=again)
     for step in steps:
         writer.step(step)
     return np.array(writer.moves, np.uint32)

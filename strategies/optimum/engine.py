@@ -85,10 +85,23 @@ class Engine:
     beam : int
         0 for a full search; otherwise how many states to keep of each level (number of vertices
         computed), which finds good plays but proves nothing. One-shot only.
+    root : uint64 array, optional
+        The state to start from, packed; by default nothing is computed and nothing red.
+    estimate : int, optional
+        A lower bound of the cost from the root on, which ``ceiling`` and all results are counted
+        from; by default the compulsory moves.
     """
 
     def __init__(
-        self, instance: Instance, *, again: bool, ceiling: int, limits: Limits, beam: int = 0
+        self,
+        instance: Instance,
+        *,
+        again: bool,
+        ceiling: int,
+        limits: Limits,
+        beam: int = 0,
+        root: npt.NDArray[np.uint64] | None = None,
+        estimate: int | None = None,
     ) -> None:
         if again:
             from strategies.optimum._again import search
@@ -97,7 +110,8 @@ class Engine:
         self.instance, self.again, self.limits, self.beam = instance, again, limits, beam
         self._search = search
         rules = instance.rules
-        self._rules = (rules.sliding, rules.unstored_outputs, instance.compulsory())
+        least = instance.compulsory() if estimate is None else estimate
+        self._rules = (rules.sliding, rules.unstored_outputs, least)
         self.layout = instance.layout(again=again)
         self.graph = instance.arrays(self.layout)
         self.group = automorphisms(instance, 1 if beam else 2048)
@@ -110,14 +124,13 @@ class Engine:
         self.control[_space.WIDTH] = max(1, min(ceiling, _space.DEAD))
         levels = instance.size + 1 if beam else 1
         self.space = _space_of(1 << 12, self.layout.words, levels * int(self._width))
-        self._enter_root()
+        self._enter_root(np.zeros(self.layout.words, np.uint64) if root is None else root)
 
     @property
     def _width(self) -> int:
         return int(self.control[_space.WIDTH])
 
-    def _enter_root(self) -> None:
-        root = np.zeros(self.layout.words, np.uint64)
+    def _enter_root(self, root: npt.NDArray[np.uint64]) -> None:
         level = int(self.instance.given.sum()) * self._width if self.beam else 0
         _space.insert(self.space, self.control, self.mask, root, 0, 0, level, -1)
 

@@ -62,6 +62,8 @@ class Instance:
         M.
     rules : Rules
         Conventions.
+    whole : bool
+        Keep also what no output needs, which may hold pebbles in the middle of a play.
 
     Attributes
     ----------
@@ -73,9 +75,10 @@ class Instance:
         Outputs that must end blue (or, with ``unstored_outputs``, that must be computed).
     """
 
-    def __init__(self, dag: Dag, memory: int, rules: Rules) -> None:
+    def __init__(self, dag: Dag, memory: int, rules: Rules, *, whole: bool = False) -> None:
         self.dag, self.memory, self.rules = dag, memory, rules
-        keep = np.ones(len(dag), bool) if rules.complete else dag.needed.copy()
+        everything = rules.complete or whole
+        keep = np.ones(len(dag), bool) if everything else dag.needed.copy()
         inputs = dag.operations == INPUT
         wanted = np.zeros(len(dag), bool)
         wanted[dag.outputs] = True
@@ -85,7 +88,7 @@ class Instance:
             used = np.zeros(len(dag), bool)
             for v in np.flatnonzero(keep & ~inputs):
                 used[dag.operands(int(v))] = True
-            keep &= used | ~inputs
+            keep &= used | ~inputs | whole
         self.vertices = dag.order[keep[dag.order]]
         self.size = int(self.vertices.size)
         if self.size > LARGEST:

@@ -252,6 +252,7 @@ def _rule_by_rule(instance: Instance, limits: Limits) -> _Known:
     limits.states = search.states
     if search.moves is not None:
         return _Known(search.lower, search.lower, search.moves)
+    assert stopped, "every graph can be pebbled with enough red pebbles"
     return _Known(search.lower, upper, moves, stopped)
 
 

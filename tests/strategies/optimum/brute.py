@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pebble.dag import Dag
 from pebble.operations import INPUT
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from pebble.rules import Rules
 
 
-def least_cost(dag: Dag, memory: int, rules: Rules) -> int | Fraction:
-    """Return the least cost; every move that the rules allow is tried, one at a time."""
+def least_cost(dag: Dag, memory: int, rules: Rules, start: Any = None) -> int | Fraction | None:
+    """Return the least cost; every move that the rules allow is tried, one at a time.
+
+    From ``start``, sets of red, blue and computed vertices, there may be no way to the end: None.
+    """
     n = len(dag)
     operands = [frozenset(map(int, dag.operands(v))) for v in range(n)]
     given = frozenset(v for v in range(n) if dag.operations[v] == INPUT and not rules.free_inputs)
     outputs = frozenset(map(int, dag.outputs))
-    start = (frozenset(), given, frozenset(), -1)
+    start = (frozenset(), given, frozenset(), -1) if start is None else (*start, -1)
     price = rules.compute_price
     best = {start: Fraction(0)}
     queue = deque([start])  # by cost, where computes are free; otherwise relaxed until settled
@@ -64,7 +67,6 @@ def least_cost(dag: Dag, memory: int, rules: Rules) -> int | Fraction:
                     queue.append(after)
                 else:
                     queue.appendleft(after)
-    assert answer is not None
     return answer
 
 
