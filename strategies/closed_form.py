@@ -22,6 +22,9 @@ REGIMES: dict[str, dict[str, float]] = {
     "M << d^2": {"n": 100, "m": 100, "k": 100, "d": 10, "M": 15},
 }
 
+#: Sizes at which two texts are compared that make the same.
+REALISTIC = {"n": 1 << 20, "m": 1 << 20, "k": 1 << 20, "d": 64}
+
 
 @dataclass(frozen=True)
 class ClosedForm:
@@ -40,6 +43,10 @@ class ClosedForm:
     leading : dict of str to expression
         Leading term of the I/O in n, d, M, for each regime in which the strategy plays, every
         phase in its best text; empty where tile sizes are given instead of fitted.
+    least_memory : expression
+        The least M, for sizes of at least 4; None where tile sizes are given or printed ones taken.
+    leading_computes : expression
+        Leading term of the computes, in the first regime of `leading`; None where there is none.
     """
 
     loads: Any
@@ -49,6 +56,8 @@ class ClosedForm:
     tiles: dict[Any, Any]
     domain: str
     leading: dict[str, Any]
+    least_memory: Any = None
+    leading_computes: Any = None
 
     @property
     def io(self) -> Any:
@@ -121,6 +130,8 @@ def closed_form(
     peaks = dict.fromkeys(
         part.expression(peak).subs(given) for part in chosen for peak in part.counts.peaks
     )
+    leading, leading_computes = ({}, None) if given else _leading_terms(strategy, workload, phases)
+    printed = strategy.paper_sizes(workload, 1) is not None
     return ClosedForm(
         total["loads"],
         total["stores"],
@@ -128,7 +139,9 @@ def closed_form(
         sympy.Max(*peaks, evaluate=False) if len(peaks) > 1 else next(iter(peaks)),
         tiles,
         ", ".join(f"{name} >= 2" for name in [*workload.sizes(), *tiles]),
-        {} if given else _leading_terms(strategy, workload, phases),
+        leading,
+        None if given or printed else _least_memory(strategy, workload),
+        leading_computes,
     )
 
 
@@ -145,7 +158,7 @@ def leading_terms(strategy: TileStrategy, workload: Workload) -> dict[str, Any]:
     parts = _parts(strategy, workload)
     if any(part.given() for choice in parts for part in choice):
         return {}
-    return _leading_terms(strategy, workload, parts)
+    return _leading_terms(strategy, workload, parts)[0]
 
 
 def _symbol(name: str) -> Any:
@@ -209,28 +222,68 @@ def _parts(strategy: TileStrategy, workload: Workload) -> list[list[_Part]]:
     return parts
 
 
+def _least_memory(strategy: TileStrategy, workload: Workload) -> Any:
+    """Return the greatest peak of any phase at tiles of one value, each phase in its least text."""
+    import sympy
+
+    # Tallied anew with tiles of the number 1: in a symbol there would be two values at least.
+    algebra = Algebra(workload.sizes())
+    formula = workload.formula(**{name: algebra[name] for name in workload.sizes()})
+    assert formula is not None
+
+    def low(phase: Phase) -> list[Any]:
+        schedule = Schedule(formula, algebra=algebra)
+        phase.text(schedule, **{tile.name: 1 for tile in phase.tiles} | dict(phase.fixed))
+        return [algebra.expression(peak) for peak in tally(schedule).peaks]
+
+    def height(peaks: list[Any]) -> int:
+        sizes = {s: REALISTIC.get(str(s), 1024) for peak in peaks for s in peak.free_symbols}
+        return max(int(peak.subs(sizes)) for peak in peaks)
+
+    choices = strategy.phases(workload, formula)
+    every = {peak for choice in choices for peak in min(map(low, choice), key=height)}
+    highest = [p for p in every if not any(o != p and _at_least(o, p) for o in every)]
+    return sympy.Max(*sorted(highest, key=str), evaluate=False) if highest[1:] else highest[0]
+
+
+def _at_least(one: Any, other: Any) -> bool:
+    """Whether a polynomial is proved no less than another, for sizes of at least 4."""
+    import sympy
+
+    rest = sympy.expand(one - other)
+    shifted = sympy.expand(rest.subs({s: s + 4 for s in rest.free_symbols}, simultaneous=True))
+    return all(term.as_coeff_Mul()[0] >= 0 for term in sympy.Add.make_args(shifted))
+
+
 def _leading_terms(
     strategy: TileStrategy, workload: Workload, phases: list[list[_Part]]
-) -> dict[str, Any]:
-    """Return the leading term for every regime in which each phase has a text that plays."""
+) -> tuple[dict[str, Any], Any]:
+    """Return the leading term for every regime in which each phase has a text that plays.
+
+    Also that of the computes, in the first of these regimes.
+    """
     import sympy
 
     printed = strategy.paper_sizes(workload, _symbol("M"))
     found: dict[str, Any] = {}
+    computes: Any = None
     for regime, weights in REGIMES.items():
-        total: Any = sympy.Integer(0)
+        io: Any = sympy.Integer(0)
+        work: Any = sympy.Integer(0)
         for choice in phases:
             terms = [t for part in choice if (t := _order(part, printed, weights)) is not None]
             if not terms:
                 break
-            total += min(terms, key=lambda term: _size(term, weights))
+            best = min(terms, key=lambda term: _size(term[0], weights))
+            io, work = io + best[0], work + best[1]
         else:
-            found[regime] = _leading(total, weights)
-    return found
+            found[regime] = _leading(io, weights)
+            computes = _leading(work, weights) if computes is None else computes
+    return found, computes
 
 
 def _order(part: _Part, printed: dict[str, Any] | None, weights: dict[str, float]) -> Any:
-    """Return a phase's I/O in n, d and M; None where it cannot play in the regime."""
+    """Return a phase's I/O and computes in n, d and M; None where it cannot play."""
     import sympy
 
     chosen = _asymptotic_sizes(part, printed, weights)
@@ -243,27 +296,36 @@ def _order(part: _Part, printed: dict[str, Any] | None, weights: dict[str, float
         values[name] = whole / size if several else sympy.Integer(1)
         values[rest] = size if several else whole
         values[tile] = size
-    io = part.counts.io
-    if isinstance(io, int):
-        return sympy.Integer(io)
+    counts = (part.counts.io, part.counts.computes)
+    return tuple(_highest(part, value, values, weights) for value in counts)
+
+
+def _highest(
+    part: _Part, polynomial: Any, values: dict[str, Any], weights: dict[str, float]
+) -> Any:
+    """Return the monomials of greatest order of a count, at the values of its letters."""
+    import sympy
+
+    if isinstance(polynomial, int):
+        return sympy.Integer(polynomial)
     letters = [str(x) for x in part.algebra.ring.gens]
     order = [_weight(values[x], weights) for x in letters]
 
     def weight(powers: tuple[int, ...]) -> float:
         return sum(power * w for power, w in zip(powers, order, strict=True))
 
-    most = max(weight(powers) for powers, _ in io.terms())
+    most = max(weight(powers) for powers, _ in polynomial.terms())
     # Only the monomials of greatest order are multiplied out; where those cancel, all of them.
     for least in (most - 1e-9, float("-inf")):
         total = sympy.Add(
             *(
                 coefficient
                 * sympy.Mul(*(values[x] ** p for x, p in zip(letters, powers, strict=True) if p))
-                for powers, coefficient in io.terms()
+                for powers, coefficient in polynomial.terms()
                 if weight(powers) >= least
             )
         )
-        term = sympy.powdenest(sympy.expand(total), force=True)
+        term = sympy.expand(total)
         if term != 0:
             break
     return term
@@ -297,7 +359,7 @@ def _weight(term: Any, weights: dict[str, float]) -> float:
     """Return the order of magnitude of a monomial."""
     import sympy
 
-    powers = sympy.powdenest(sympy.sympify(term), force=True).as_powers_dict()
+    powers = sympy.sympify(term).as_powers_dict()
     return sum(float(power) * weights.get(str(base), 0.0) for base, power in powers.items())
 
 
@@ -305,7 +367,7 @@ def _leading(expression: Any, weights: dict[str, float]) -> Any:
     """Return the sum of the terms of greatest order."""
     import sympy
 
-    terms = sympy.Add.make_args(sympy.powdenest(sympy.expand(expression), force=True))
+    terms = sympy.Add.make_args(sympy.expand(expression))
     orders = [_weight(term, weights) for term in terms]
     return sympy.Add(*[t for t, w in zip(terms, orders, strict=True) if w > max(orders) - 1e-9])
 

@@ -44,6 +44,11 @@ class Algebra:
         self._named = dict(zip(names, generators, strict=True))
         self._pairs = {(self[e], self[t]): (e, t) for e, t in pairs}
         self._counts, self._rests = counts, rests
+        # Sizes of last tiles, written out: in the ring this takes no time, in sympy much.
+        self._whole = [
+            (self[rests[pair]], self[pair[0]] - (self[name] - 1) * self[pair[1]])
+            for pair, name in counts.items()
+        ]
         # A last tile has at most as many values as a full one.
         self.full = [(self[rests[pair]], self[pair[1]]) for pair in pairs]
         self._proved: dict[Any, bool] = {}
@@ -71,18 +76,11 @@ class Algebra:
         """Return a polynomial as an expanded sympy expression, sizes of last tiles written out."""
         import sympy
 
-        def symbol(name: str) -> Any:
-            return sympy.Symbol(name, positive=True, integer=True)
-
         if isinstance(value, int):
             return sympy.Integer(value)
-        whole = {
-            sympy.Symbol(self._rests[pair]): symbol(pair[0]) - (symbol(name) - 1) * symbol(pair[1])
-            for pair, name in self._counts.items()
-        }
-        expression = value.as_expr().subs(whole)
-        plain = {s: symbol(str(s)) for s in expression.free_symbols}
-        return sympy.expand(expression.subs(plain))
+        written = value.compose(self._whole) if self._whole else value
+        names = (sympy.Symbol(name, positive=True, integer=True) for name in self._named)
+        return written.as_expr(*names)
 
 
 def _count_name(extent: str, tile: str) -> str:

@@ -27,6 +27,9 @@ __all__ = ["graph_command", "list_command"]
 def list_command(*, strategies: bool, gaps: bool, as_json: bool) -> None:
     """List workloads, strategies, bounds and rules, with their sources.
 
+    With --strategies, also what each costs on attention: closed form, leading terms, least M, and
+    operations over those of a play without recomputation.
+
     --gaps prints the leading term of each tile strategy's I/O over the certified bound's, in large
     and in small cache: optimal, a constant, or the term that grows.
     """
@@ -58,11 +61,19 @@ def list_command(*, strategies: bool, gaps: bool, as_json: bool) -> None:
         shown["rules"] = [
             {"name": name, "conventions": rules.describe()} for name, rules in PRESETS.items()
         ]
+    if strategies:
+        from lab.costs import costs
+
+        with bar("formulas", None) as progress:
+            shown["costs"] = [row.to_json() for row in costs(progress)]
     if as_json:
         say_json(shown)
         return
     for title, entries in shown.items():
-        _say(title, entries)
+        if title == "costs":
+            _say_costs(entries)
+        else:
+            _say(title, entries)
 
 
 def _list_gaps(as_json: bool) -> None:
@@ -119,6 +130,24 @@ def _say(title: str, entries: list[dict[str, Any]]) -> None:
         cells = [entry[key] for key in columns.values()]
         table.add_row(*("; ".join(c) if isinstance(c, list) else str(c) for c in cells))
     say_table(table)
+
+
+def _say_costs(entries: list[dict[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from lab.costs import LARGE, NOTE, SMALL, pretty
+
+    table = Table(box=box.SIMPLE_HEAD, title="costs", title_justify="left", title_style="bold")
+    for heading in ("workload", "strategy", "I/O", f"for {LARGE}", f"for {SMALL}", "least M"):
+        table.add_column(heading, overflow="fold", max_width=90)
+    table.add_column("operations", justify="right")
+    for row in entries:
+        leading = [pretty(row["leading"].get(regime, "–")) for regime in (LARGE, SMALL)]
+        cells = [row["workload"], row["strategy"], pretty(row["io"]), *leading]
+        table.add_row(*cells, pretty(row["least_memory"]), row["operations"])
+    say_table(table)
+    click.echo(NOTE)
 
 
 @click.command(
