@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from lab.cli.catalogue import graph_command, list_command
+from lab.cli.devices import devices_command
 from lab.cli.gaming import game_command
 from lab.cli.group import PebbleGroup, example
 from lab.cli.improving import improve_command
@@ -39,6 +40,7 @@ for _command in (
     sweep_command,
     check_command,
     bound_command,
+    devices_command,
     solve_command,
     improve_command,
     page_command,
