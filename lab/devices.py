@@ -1,8 +1,8 @@
 """Real devices on the axis M / d²: how large fast memory is, and which schedule moves least there.
 
-The figures are kept in ``lab/data/devices.json``, each with its source. M counts scalars, as if all of that memory
-held them: a kernel that keeps accumulators in fp32, double buffers, or shares the memory with
-another one, has less, and registers that it uses besides are not counted.
+The figures are kept in ``lab/data/devices.json``, each with its source. M counts scalars, as if all
+of that memory held them: a kernel that keeps accumulators in fp32, double buffers, or shares the
+memory with another one, has less, and registers that it uses besides are not counted.
 """
 
 from __future__ import annotations
