@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lab.arguments import as_memory, as_rules, as_strategy, as_workload
-from pebble.errors import IllegalMoveError, PebbleError, TraceError
+from pebble.errors import IllegalMoveError
 from pebble.rules import HK, ONE_SHOT, Rules
 
 if TYPE_CHECKING:
@@ -163,45 +163,13 @@ def check(
     ...     check(path) == report
     True
     """
+    from lab.sources import of_trace
     from pebble.referee import referee
-    from pebble.trace import Trace, read_trace
 
-    opened = trace if isinstance(trace, Trace) else read_trace(trace)
-    header = opened.header
-    if header is None and (graph is None or memory is None):
-        raise TraceError(
-            f"{opened.path} has no header that says what it was played on: if it is a bare list of "
-            "moves, give the graph and M (--graph and --memory)"
-        )
-    workload = _graph_of(opened) if graph is None else as_workload(graph)
-    dag = workload.dag()
-    if header is None:
-        judged_by, strategy = HK, ""
-    else:
-        header.check(dag)
-        judged_by, strategy = header.rules, header.strategy
-    if rules is not None:
-        judged_by = as_rules(rules)
-    if memory is not None:
-        budget = as_memory(memory, workload)
-    else:
-        assert header is not None
-        budget = header.memory
-    names = {"workload": str(workload), "strategy": strategy}
-    return referee(dag, opened.chunks(dag), budget, judged_by, **names, progress=progress)
-
-
-def _graph_of(trace: Trace) -> Workload:
-    """Return the workload that a header names."""
-    assert trace.header is not None
-    name = trace.header.workload
-    try:
-        return as_workload(name)
-    except PebbleError as error:
-        raise TraceError(
-            f"{trace.path} was played on {name or 'a graph without a name'!r}, which cannot be "
-            f"built here: give the graph (--graph FILE). {error}"
-        ) from None
+    source = of_trace(trace, graph, memory, rules)
+    names = {"workload": str(source.workload), "strategy": source.strategy}
+    chunks = source.chunks()
+    return referee(source.dag, chunks, source.memory, source.rules, **names, progress=progress)
 
 
 def check_playable(workload: Workload, strategy: Strategy, memory: int, rules: Rules = HK) -> None:

@@ -9,6 +9,7 @@ from lab.cli.devices import devices_command
 from lab.cli.gaming import game_command
 from lab.cli.group import PebbleGroup, example
 from lab.cli.improving import improve_command
+from lab.cli.pictures import animate_command, picture_command
 from lab.cli.plays import check_command, count_command, play_command
 from lab.cli.solving import solve_command
 from lab.cli.sweeps import sweep_command
@@ -43,6 +44,8 @@ for _command in (
     devices_command,
     solve_command,
     improve_command,
+    picture_command,
+    animate_command,
     page_command,
     game_command,
     grade_command,

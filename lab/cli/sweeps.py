@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import click
 
+from lab.cli.figures import check_picture, save_picture
 from lab.cli.group import (
     FINDING,
     bar,
@@ -99,7 +100,7 @@ def sweep_command(
     if out is not None:
         check_name(out)
     if plot is not None:
-        _check_picture(plot)
+        check_picture(plot)
     points = plan(workloads, strategies, memory, rules=rules, method=cast("Any", method))
     x = axis or _axis(points)
     count = processes if processes is not None else pools.advised(points)
@@ -146,24 +147,10 @@ def _axis(points: list[Point]) -> str:
     return next((name for name in names if len({each[name] for each in sizes}) > 1), "M")
 
 
-def _check_picture(path: Path) -> None:
-    from matplotlib.backend_bases import FigureCanvasBase
-
-    from pebble.errors import SpecError
-
-    kinds = FigureCanvasBase.get_supported_filetypes()
-    if path.suffix.lower().removeprefix(".") not in kinds:
-        names = ", ".join(f".{kind}" for kind in sorted(kinds))
-        raise SpecError(f"{path}: a picture is written as {names}")
-
-
 def _draw(results: Results, x: str, path: Path) -> None:
     from lab.plots import sheet
-    from pebble.files import replacing
 
-    picture = sheet(results, x)
-    with replacing(path) as temporary:
-        picture.savefig(temporary, dpi=150)
+    save_picture(sheet(results, x), path)
 
 
 # -- text ---------------------------------------------------------------------------------------

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lab.page.drawing import draw
 from lab.page.levels import Level, lessons
@@ -18,16 +18,20 @@ if TYPE_CHECKING:
     from pebble.dag import Dag
     from pebble.moves import Moves
 
-__all__ = ["page", "page_level", "write_page"]
+__all__ = ["LONGEST", "page", "page_level", "write_page"]
 
 _PARTS = Path(__file__).parent / "parts"
 _SCRIPTS = ("rules.js", "traces.js", "advisor.js", "board.js", "chart.js", "app.js")
+#: A title and moves to be replayed.
+Watch: TypeAlias = "tuple[str, Iterable[Moves]]"
 #: Moves of a strategy that a browser replays with pleasure.
-_LONGEST = 20_000
+LONGEST = 20_000
 
 
-def page(levels: Sequence[Level] | None = None) -> str:
+def page(levels: Sequence[Level] | None = None, watch: Watch | None = None) -> str:
     """Return the page with the given levels, by default the course.
+
+    With ``watch``, a title and moves of the first level, it opens by replaying them.
 
     Nothing in it is fetched from anywhere: it can be opened from disk or hosted as it is.
 
@@ -45,7 +49,13 @@ def page(levels: Sequence[Level] | None = None) -> str:
     for name in names:
         if names.count(name) > 1:
             raise SpecError(f'two levels are named {name!r}: give one another "name"')
-    data = {"version": __version__, "levels": [page_level(level) for level in chosen]}
+    data: dict[str, Any] = {
+        "version": __version__,
+        "levels": [page_level(level) for level in chosen],
+    }
+    if watch is not None:
+        data["levels"][0]["plays"].append(_watched(chosen[0], *watch))
+        data["watch"] = len(data["levels"][0]["plays"]) - 1
     # "</script>" or "<!--" in a teacher's text must not end the element that holds it.
     packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     text = _part("index.html").replace("@@STYLE@@", _part("page.css").rstrip())
@@ -53,11 +63,13 @@ def page(levels: Sequence[Level] | None = None) -> str:
     return text.replace("@@SCRIPT@@", scripts.rstrip()).replace("@@DATA@@", packed)
 
 
-def write_page(path: str | Path, levels: Sequence[Level] | None = None) -> None:
+def write_page(
+    path: str | Path, levels: Sequence[Level] | None = None, watch: Watch | None = None
+) -> None:
     """Write the page to a file, under a temporary name first."""
     from pebble.files import replacing
 
-    text = page(levels)
+    text = page(levels, watch)
     with replacing(Path(path)) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
@@ -142,6 +154,17 @@ def _plays(level: Level) -> list[dict[str, Any]]:
     return plays
 
 
+def _watched(level: Level, title: str, chunks: Iterable[Moves]) -> dict[str, Any]:
+    """Return a play that the page opens with; the referee judges it."""
+    import numpy as np
+
+    from pebble.referee import referee
+
+    moves = np.concatenate([np.empty(0, np.uint32), *chunks])
+    report = referee(level.dag, moves, level.memory, level.rules)
+    return {"title": title, "io": report.io, "moves": _texts(moves), "best": False}
+
+
 def _strategy_moves(level: Level, text: str) -> Moves | None:
     """Return a strategy's moves; None if they are too long to watch, or a search finds none."""
     import numpy as np
@@ -158,7 +181,7 @@ def _strategy_moves(level: Level, text: str) -> Moves | None:
         for chunk in chosen.moves(level.workload, level.memory, level.dag):
             chunks.append(chunk)
             total += chunk.size
-            if total > _LONGEST:
+            if total > LONGEST:
                 return None
     except RefusalError:
         return None

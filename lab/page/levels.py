@@ -307,7 +307,7 @@ def _checked(workload: Workload, memory: int, rules: Rules) -> Dag:
     if len(dag) > LARGEST:
         raise GraphError(
             f"{workload} has {len(dag):,} vertices; the board shows at most {LARGEST}: take "
-            "smaller sizes, or let a strategy play it with `pebble play`"
+            "smaller sizes, or see how strategies play it with `pebble picture`"
         )
     rules.check_memory(dag, memory)
     return dag

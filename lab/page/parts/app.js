@@ -508,4 +508,8 @@
   document.documentElement.dataset.theme = memory.get("theme") || (dark ? "dark" : "light");
   const named = levels.findIndex((level) => level.name === decodeURIComponent(location.hash.slice(1)));
   open(Math.max(named, 0));
+  if (data.watch !== undefined && state.index === 0) {
+    $("plays").value = String(data.watch);
+    watchChosen();
+  }
 })();
