@@ -47,6 +47,8 @@ class ClosedForm:
         The least M, for sizes of at least 4; None where tile sizes are given or printed ones taken.
     leading_computes : expression
         Leading term of the computes, in the first regime of `leading`; None where there is none.
+    symbols : tuple of dict of str to str
+        For each phase, the symbols of its tile sizes by the names of its text's parameters.
     """
 
     loads: Any
@@ -58,6 +60,7 @@ class ClosedForm:
     leading: dict[str, Any]
     least_memory: Any = None
     leading_computes: Any = None
+    symbols: tuple[dict[str, str], ...] = ()
 
     @property
     def io(self) -> Any:
@@ -142,6 +145,7 @@ def closed_form(
         leading,
         None if given or printed else _least_memory(strategy, workload),
         leading_computes,
+        tuple(dict(part.sizes) for part in chosen),
     )
 
 

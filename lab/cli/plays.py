@@ -133,20 +133,28 @@ def count_command(
     report = count(what, how, as_memory(memory, what))
     if as_json:
         more: dict[str, Any] = {} if layer is None else {"layer": layer.traffic(report)}
-        more |= {"closed_form": _closed_form(what, how)} if formula else {}
+        more |= {"closed_form": _closed_form(what, how, report.memory)} if formula else {}
         say_json(report.to_json() | _certified(what, report) | more)
         return
     _say(what, report, as_json=False)
     if layer is not None:
         say_layer(layer, report)
-    if formula is not False and (form := _closed_form(what, how)):
+    if formula is not False and (form := _closed_form(what, how, report.memory)):
         click.echo("\nclosed form")
         click.echo(f"  I/O = {form['io']}")
         for name, value in form["tiles"].items():
             click.echo(f"  with {name} = {value}")
+        if form["sizes"]:
+            sizes = ", ".join(f"{name} = {size:,}" for name, size in form["sizes"].items())
+            click.echo(f"  here {sizes}, {form['sizes_are']}")
+        regimes: dict[str, list[str]] = {}
         for regime, term in form["leading"].items():
-            click.echo(f"  leading term {term}   for {regime}")
+            regimes.setdefault(term, []).append(regime)
+        for term, where in regimes.items():
+            click.echo(f"  leading term {term}   for {' and for '.join(where)}")
         click.echo(f"  exact for {form['domain']}")
+        if form["io_here"] != report.io:
+            click.echo(f"  here it gives {form['io_here']:,}: some index has a single tile")
 
 
 @click.command(
@@ -217,13 +225,11 @@ def _moves(workload: Workload, strategy: Strategy, memory: int) -> int | None:
 def _say(
     workload: Workload, report: Report, more: dict[str, Any] | None = None, *, as_json: bool
 ) -> None:
-    from lab.yardsticks import compulsory
-
     if as_json:
         say_json(report.to_json() | _certified(workload, report) | (more or {}))
         return
     click.echo(str(report))
-    least = compulsory(workload)
+    least = _compulsory(workload, report)
     if least:
         ratio = report.io / least
         click.echo(
@@ -235,6 +241,19 @@ def _say(
             f"no play moves less than {known['certified']:,}, by the certified bound "
             f"{known['certified_by']} (I/O is {known['io_over_certified']:.4g} times)"
         )
+
+
+def _compulsory(workload: Workload, report: Report) -> int | None:
+    """Return inputs plus outputs, where the rules make every play move them."""
+    from lab.yardsticks import compulsory, compulsory_of
+    from pebble.rules import Rules
+
+    rules = Rules.parse(str(report.rules))
+    if rules.free_inputs or rules.unstored_outputs:
+        return None
+    least = compulsory(workload)
+    # Whatever has no formula was played on its DAG, so that building it again is affordable.
+    return compulsory_of(workload.dag()) if least is None else least
 
 
 def _certified(workload: Workload, report: Report) -> dict[str, Any]:
@@ -249,18 +268,34 @@ def _certified(workload: Workload, report: Report) -> dict[str, Any]:
     return {"certified": bound.value, "certified_by": bound.name, "io_over_certified": ratio}
 
 
-def _closed_form(workload: Workload, strategy: Strategy) -> dict[str, Any] | None:
-    """Return the closed form as texts, or None where the strategy has none."""
-    find = getattr(strategy, "closed_form", None)
-    if find is None or workload.formula() is None or getattr(workload, "sum", "chain") != "chain":
+def _closed_form(workload: Workload, strategy: Strategy, memory: int) -> dict[str, Any] | None:
+    """Return the closed form of what is played at M as texts, or None where there is none."""
+    from strategies.best import Best
+    from strategies.phases import TileStrategy
+
+    if isinstance(strategy, Best):
+        strategy = strategy.choose(workload, memory)
+    if not isinstance(strategy, TileStrategy):
         return None
-    form = find(workload)
+    form = strategy.closed_form(workload, memory)
+    fitted = strategy.fitted(workload, memory)
+    sizes = {
+        symbols[name]: size
+        for symbols, (_, chosen) in zip(form.symbols, fitted, strict=True)
+        for name, size in chosen.items()
+        if name in symbols
+    }
+    printed = strategy.paper_sizes(workload, memory) is not None
     return {
         "io": str(form.io),
         "loads": str(form.loads),
         "stores": str(form.stores),
         "computes": str(form.computes),
         "tiles": {str(symbol): str(value) for symbol, value in form.tiles.items()},
+        "sizes": sizes,
+        "io_here": form.evaluate(form.io, **sizes, **workload.sizes()),
+        "sizes_are": "as printed" if printed else "fitted to M",
         "leading": {regime: str(term) for regime, term in form.leading.items()},
+        "least_memory": None if form.least_memory is None else str(form.least_memory),
         "domain": form.domain,
     }

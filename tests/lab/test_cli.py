@@ -152,6 +152,42 @@ def test_the_closed_form_of_flash_attention_leads_with_12_as_printed_and_6_at_be
     assert "closed_form" not in run_json(*command)
 
 
+def test_the_closed_form_says_which_tile_sizes_were_taken():
+    command = ("count", "attention-forward:n=1024,d=16", "-M", "4096", "-s")
+
+    shown = run(*command, "flash:sizes=paper").stdout
+    assert "  here B_r = 16, B_c = 64, as printed\n" in shown  # ceil(4096 / 64), at most d rows
+    # One leading term for both regimes is one line.
+    assert shown.count("leading term") == 1
+    assert "leading term 12*d**2*n**2/M   for d^2 << M << n d and for M << d^2\n" in shown
+    assert "here it gives" not in shown
+    form = run_json(*command, "flash:sizes=paper", "--formula")["closed_form"]
+    assert form["sizes"] == {"B_r": 16, "B_c": 64}
+    # 16 rounds: 2nd + 16 (2nd + 2n) less the first, and 16 (nd + 2n) less what l is not stored for.
+    assert form["io_here"] == run_json(*command, "flash:sizes=paper")["io"]
+
+
+def test_the_closed_form_is_that_of_the_texts_that_are_played():
+    count = ("count", "attention-backward:n=64,d=8", "-M", "64", "-s")
+
+    # dQ by tiles with as many as 64 running sums, and not by rows: fewer loads at this M.
+    assert "T_b4 = ceiling(d/b4)" in run(*count, "stored:keep=both").stdout
+    assert "fitted to M" in run(*count, "best").stdout
+
+
+@pytest.mark.parametrize("command", ["play", "count"])
+def test_compulsory_moves_of_a_classic(command):
+    shown = run(command, "fft:n=8", "-s", "naive", "-M", "4").stdout
+
+    assert "inputs + outputs, which every play moves: 16 (I/O is 4.5 times)" in shown
+
+
+def test_nothing_is_compulsory_where_inputs_are_free():
+    play = ("play", "fft:n=8", "-s", "belady", "-M", "4", "--rules", "hk+free-inputs")
+
+    assert "inputs + outputs" not in run(*play).stdout
+
+
 def test_a_graph_file_is_a_workload(folder):
     run("graph", "pyramid:h=3", "--out", "pyramid.json")
 
