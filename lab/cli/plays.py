@@ -275,7 +275,9 @@ def _closed_form(workload: Workload, strategy: Strategy, memory: int) -> dict[st
 
     if isinstance(strategy, Best):
         strategy = strategy.choose(workload, memory)
-    if not isinstance(strategy, TileStrategy):
+    if not isinstance(strategy, TileStrategy) or workload.formula() is None:
+        return None
+    if getattr(workload, "sum", "chain") != "chain":
         return None
     form = strategy.closed_form(workload, memory)
     fitted = strategy.fitted(workload, memory)
