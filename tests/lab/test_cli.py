@@ -182,8 +182,8 @@ def test_compulsory_moves_of_a_classic(command):
     assert "inputs + outputs, which every play moves: 16 (I/O is 4.5 times)" in shown
 
 
-def test_nothing_is_compulsory_where_inputs_are_free():
-    play = ("play", "fft:n=8", "-s", "belady", "-M", "4", "--rules", "hk+free-inputs")
+def test_nothing_is_compulsory_where_outputs_need_no_store():
+    play = ("play", "fft:n=8", "-s", "belady", "-M", "4", "--rules", "hk+unstored-outputs")
 
     assert "inputs + outputs" not in run(*play).stdout
 
