@@ -6,6 +6,7 @@ import click
 
 from lab.cli.catalogue import graph_command, list_command
 from lab.cli.devices import devices_command
+from lab.cli.explaining import explain_command
 from lab.cli.gaming import game_command
 from lab.cli.group import PebbleGroup, example
 from lab.cli.improving import improve_command
@@ -46,6 +47,7 @@ for _command in (
     improve_command,
     picture_command,
     animate_command,
+    explain_command,
     page_command,
     game_command,
     grade_command,

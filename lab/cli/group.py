@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = ["FINDING", "MISUSE", "PebbleGroup", "bar", "check_target", "example", "finding"]
-__all__ += ["json_option", "memory_option", "rules_option", "say_json", "say_table"]
+__all__ += ["compiling", "json_option", "memory_option", "rules_option", "say_json", "say_table"]
 __all__ += ["strategy_option"]
 
 #: Exit codes: a finding (an illegal trace, a claim that fails), misuse, Ctrl-C, a closed pipe.
@@ -181,3 +181,28 @@ def bar(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=total)
         yield lambda done: progress.update(task, completed=done)
+
+
+def compiling(ready: Callable[[], None]) -> None:
+    """Compile what a command runs, or load it; say so on standard error where it is compiled."""
+    from numba.core import event as events
+
+    event: Any = events
+
+    class Listener(events.Listener):
+        said = False
+
+        def on_start(self, event: Any) -> None:  # noqa: ARG002
+            if not self.said:
+                click.echo("compiling, once ...", err=True)
+            self.said = True
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    listener = Listener()
+    event.register("numba:compile", listener)
+    try:
+        ready()
+    finally:
+        event.unregister("numba:compile", listener)

@@ -9,6 +9,7 @@ import click
 from lab.cli.group import (
     bar,
     check_target,
+    compiling,
     example,
     json_option,
     memory_option,
@@ -23,7 +24,7 @@ __all__ = ["improve_command"]
 @click.argument("workload")
 @memory_option
 @rules_option
-@click.option("--time", "seconds", type=float, help="Seconds to spend.")
+@click.option("--time", "seconds", type=float, help="Seconds to spend, compilation not counted.")
 @click.option("--seed", type=click.IntRange(1), default=1, show_default=True, help="Seed.")
 @click.option(
     "--trace",
@@ -46,8 +47,10 @@ def improve_command(
     Computations are reordered and, unless the rules forbid it, repeated.
     """
     from lab.improving import improve
+    from strategies.local_search import ready
 
     check_target(trace)
+    compiling(ready)
     with bar("search", 1000) as show:
         found = improve(
             workload,

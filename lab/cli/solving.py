@@ -9,6 +9,7 @@ import click
 from lab.cli.group import (
     bar,
     check_target,
+    compiling,
     example,
     json_option,
     memory_option,
@@ -55,9 +56,11 @@ def solve_command(
     """
     from lab.arguments import as_workload
     from lab.solving import solve
+    from strategies.optimum.solver import ready
 
     check_target(trace)
     what = as_workload(workload)
+    compiling(ready)
     with bar("states", None) as show:
         found = solve(what, memory, rules, time=seconds, trace=trace, progress=show)
     if as_json:

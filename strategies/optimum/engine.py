@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from strategies.optimum import _space
-from strategies.optimum.symmetry import automorphisms, weights
+from strategies.optimum.symmetry import weights
 
 if TYPE_CHECKING:
     from strategies.optimum.instance import Instance
@@ -114,7 +114,7 @@ class Engine:
         self._rules = (rules.sliding, rules.unstored_outputs, least)
         self.layout = instance.layout(again=again)
         self.graph = instance.arrays(self.layout)
-        self.group = automorphisms(instance, 1 if beam else 2048)
+        self.group = instance.automorphisms(1 if beam else 2048)
         self.symmetry = weights(self.group, self.layout)
         self.mask = _mask(self.layout.first_dirty, self.layout.words)
         self.control = np.zeros(_space.CONTROLS, np.int64)

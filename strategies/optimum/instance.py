@@ -94,7 +94,8 @@ class Instance:
         if self.size > LARGEST:
             raise GraphError(
                 f"the exact search takes at most {LARGEST:,} vertices that matter, this graph has "
-                f"{self.size:,}: take a smaller one, or a schedule for any DAG"
+                f"{self.size:,}: take a smaller one, or search for a good schedule instead "
+                "(`pebble improve`, or the strategies belady and local-search)"
             )
         place = np.full(len(dag), -1, np.int64)
         place[self.vertices] = np.arange(self.size)
@@ -107,6 +108,7 @@ class Instance:
         self.successors = successors
         self.given = (inputs[self.vertices] & (not rules.free_inputs)).astype(np.uint8)
         self.out = wanted[self.vertices].astype(np.uint8)
+        self._groups: dict[int, Ints] = {}
 
     # -- what the searches read ----------------------------------------------------------------
 
@@ -114,6 +116,14 @@ class Instance:
     def stores(self) -> bool:
         """Whether outputs must be stored."""
         return not self.rules.unstored_outputs
+
+    def automorphisms(self, most: int) -> Ints:
+        """Return the relabellings that the searches use; found once."""
+        from strategies.optimum.symmetry import automorphisms
+
+        if most not in self._groups:
+            self._groups[most] = automorphisms(self, most)
+        return self._groups[most]
 
     def compulsory(self) -> int:
         """Return loads and stores that no play avoids: one per input and per output."""

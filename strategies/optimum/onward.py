@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pebble.moves import Moves
     from pebble.rules import Rules
 
-__all__ = ["Onward", "Position", "onward", "position_after"]
+__all__ = ["Onward", "Position", "instance_for", "onward", "position_after"]
 
 Mask = npt.NDArray[np.bool_]
 
@@ -90,6 +90,17 @@ class Onward:
     moves: Moves | None = field(default=None, repr=False, compare=False)
 
 
+def instance_for(dag: Dag, memory: int, rules: Rules) -> Instance:
+    """Return the game in the form that the searches read.
+
+    Raises
+    ------
+    GraphError
+        If more than 2,048 vertices matter.
+    """
+    return Instance(dag, memory, rules, whole=not is_compiled(rules))
+
+
 def onward(
     dag: Dag,
     memory: int,
@@ -97,6 +108,7 @@ def onward(
     position: Position,
     ceiling: int | Fraction,
     limits: Limits,
+    instance: Instance | None = None,
 ) -> Onward:
     """Find the cheapest way from a position to the end, if it costs less than ``ceiling``.
 
@@ -110,6 +122,8 @@ def onward(
         Only plays that cost less are looked for. Where there is none, ``lower`` is at least that.
     limits : Limits
         Time and memory.
+    instance : Instance, optional
+        What `instance_for` made of the game, where more than one position is asked about.
 
     Notes
     -----
@@ -126,10 +140,9 @@ def onward(
     >>> onward(dag, 3, HK, there, 10, Limits(None, 1 << 28)).upper
     2
     """
+    instance = instance_for(dag, memory, rules) if instance is None else instance
     if not is_compiled(rules):
-        instance = Instance(dag, memory, rules, whole=True)
         return _rule_by_rule(instance, position, ceiling, limits)
-    instance = Instance(dag, memory, rules)
     again = not rules.one_shot
     start, first = _normal(instance, position, again=again)
     paid = sum(move >> 30 == STORE for move in first)
