@@ -29,7 +29,7 @@ __all__ = ["bound_command"]
 @click.option(
     "--time",
     type=click.FloatRange(min=0),
-    default=20,
+    default=10,
     show_default=True,
     help="Seconds for bounds that are computed from the DAG itself.",
 )
