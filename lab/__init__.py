@@ -11,6 +11,7 @@ require_our_pebble(__name__)
 
 if TYPE_CHECKING:
     from lab.analysis import crossovers
+    from lab.page.widget import widget
     from lab.playing import check, count, play
     from lab.plots import io_versus
     from lab.results import Results, Row
@@ -25,9 +26,10 @@ _HOME = {
     "io_versus": "plots",
     "play": "playing",
     "sweep": "sweeping",
+    "widget": "page.widget",
 }
 
-__all__ = ["Results", "Row", "check", "count", "crossovers", "io_versus", "play", "sweep"]
+__all__ = ["Results", "Row", "check", "count", "crossovers", "io_versus", "play", "sweep", "widget"]
 
 
 def __getattr__(name: str) -> Any:

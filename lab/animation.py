@@ -171,7 +171,7 @@ def _film(
 def _drawer(source: Source) -> Callable[[Still, Axes], Axes]:
     dag = source.dag
     if has_board(dag):
-        from lab.page.drawing import draw
+        from pebble.drawing import draw
 
         drawing = draw(dag)
         return lambda still, ax: board(dag, still, ax, drawing)

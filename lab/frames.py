@@ -19,9 +19,9 @@ from pebble.moves import KINDS, VERTEX_MASK
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from lab.page.drawing import Drawing
     from lab.sources import Source
     from pebble.dag import Dag
+    from pebble.drawing import Drawing
 
 __all__ = ["Mosaic", "Still", "board", "has_board", "matrices", "stills"]
 
@@ -158,7 +158,7 @@ def board(
     ax : Axes, optional
         Where to draw.
     drawing : Drawing, optional
-        Of `lab.page.drawing.draw`, where it is at hand.
+        Of `pebble.drawing.draw`, where it is at hand.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def board(
     from matplotlib.collections import LineCollection
     from matplotlib.patches import Circle, FancyBboxPatch
 
-    from lab.page.drawing import draw
+    from pebble.drawing import draw
 
     if not has_board(dag):
         raise GraphError(

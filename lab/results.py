@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMAT", "Results", "ResultsError", "Row"]
 
+#: Lines that a notebook shows at most.
+_SHOWN = 100
 #: Word in the head of a JSON file of results.
 FORMAT = "pebble-results 1"
 
@@ -169,6 +171,21 @@ class Results:
 
     def __add__(self, other: Results) -> Results:
         return Results(self.rows + other.rows)
+
+    def _repr_html_(self) -> str:
+        # A notebook shows the I/O of each strategy side by side, as `pebble sweep` does.
+        from pebble.showing import table
+
+        lines: dict[tuple[str, int], dict[str, int | None]] = {}
+        for row in self.rows:
+            lines.setdefault((row.workload, row.memory), {})[row.strategy] = row.io
+        shown = [
+            [workload, memory, *(counts.get(name) for name in self.strategies)]
+            for (workload, memory), counts in list(lines.items())[:_SHOWN]
+        ]
+        more = len(lines) - len(shown)
+        foot = f"I/O, loads + stores{f'; {more:,} more lines' if more > 0 else ''}"
+        return table(["workload", "M", *self.strategies], shown, foot=foot)
 
     def __repr__(self) -> str:
         return (

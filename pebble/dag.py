@@ -166,6 +166,17 @@ class Dag:
             f"{self.inputs.size:,} inputs, {self.outputs.size:,} outputs>"
         )
 
+    def _repr_svg_(self) -> str | None:
+        # Notebooks draw a small DAG; of a large one they show the tensors.
+        from pebble.showing import svg
+
+        return svg(self)
+
+    def _repr_html_(self) -> str | None:
+        from pebble.showing import LARGEST, tensor_table
+
+        return tensor_table(self) if len(self) > LARGEST else None
+
     # -- structure ---------------------------------------------------------------------------
 
     @cached_property

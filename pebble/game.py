@@ -355,3 +355,14 @@ class Game:
             marks = ("R" if v in self._red else ".") + ("B" if v in self._blue else ".")
             lines.append(f"  {marks}  {self.dag.describe(v)}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        # A notebook shows the board where it is small, and what `str` says where it is not.
+        from html import escape
+
+        from pebble.showing import svg
+
+        drawn = svg(self.dag, self._red, self._blue)
+        if drawn is None:
+            return f"<pre>{escape(str(self))}</pre>"
+        return f"<p>{escape(self._summary())}</p>{drawn}"

@@ -148,6 +148,22 @@ class Report:
             lines += [f"{a:{first}}  {b:>{second}}  {c:>{third}}" for a, b, c in table]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        # A notebook shows the same numbers as `str`.
+        from pebble.showing import table
+
+        who = f"{self.workload or 'a play'}{f' by {self.strategy}' if self.strategy else ''}"
+        price = f", cost {self.cost}" if self.rules.compute_price else ""
+        counts = (
+            f"I/O {self.io:,}: {_many(self.loads, 'load')}, {_many(self.stores, 'store')}{price}; "
+            f"{_many(self.computes, 'compute')} ({_many(self.recomputes, 'recompute')}), "
+            f"peak red {self.peak_red:,}, {_many(self.moves, 'move')}"
+        )
+        rows = [[name, t.loads, t.stores, t.loads + t.stores] for name, t in self.tensors.items()]
+        rows.append(["all", self.loads, self.stores, self.io])
+        title = f"{who}, M={self.memory:,}, rules {self.rules}"
+        return table(["tensor", "loads", "stores", "I/O"], rows, caption=title, foot=counts)
+
 
 _COUNTS = ("memory", "loads", "stores", "computes", "recomputes", "peak_red", "moves")
 

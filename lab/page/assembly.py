@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lab.page.drawing import draw
 from lab.page.levels import Level, lessons
 from pebble import __version__
+from pebble.drawing import draw
 from pebble.errors import PebbleError, SpecError
 from pebble.moves import LETTERS, unpack
 

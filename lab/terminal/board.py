@@ -11,8 +11,8 @@ from pebble.legality import broken_rule
 from pebble.moves import COMPUTE
 
 if TYPE_CHECKING:
-    from lab.page.drawing import Drawing
     from pebble.dag import Dag
+    from pebble.drawing import Drawing
     from pebble.game import Game
 
 __all__ = ["LEGEND", "Board", "can_be_computed", "handles"]
@@ -40,7 +40,7 @@ def handles(dag: Dag) -> list[str]:
     >>> handles(workload("matmul:m=1,n=1,k=2").dag())
     ['A00', 'A01', 'B00', 'B10', '4', '5', 'C00']
     """
-    from lab.page.drawing import short_names
+    from pebble.drawing import short_names
 
     if len(dag) > _DRAWN:
         return [str(v) for v in range(len(dag))]
@@ -148,7 +148,7 @@ class Board:
 
     def _draw(self) -> tuple[list[tuple[int, int]], list[list[str]]] | None:
         """Place the vertices and draw the edges; None where that would be too wide."""
-        from lab.page.drawing import draw
+        from pebble.drawing import draw
 
         drawing = draw(self.dag)
         wide = [len(handle) + 4 for handle in self.handles]

@@ -64,14 +64,21 @@
     board.draw(level, state.dag);
     board.select(-1);
     const goals = level.dag.outputs.length === 1 ? "The dashed square is" : "The dashed squares are";
-    say(index ? "Select a vertex, then choose a move." : `${goals} the goal. Select x to begin.`);
+    say(index ? "Select a vertex, then choose a move." : `${goals} the goal. Select ${level.drawing.labels[0]} to begin.`);
     if (decodeURIComponent(location.hash.slice(1)) !== level.name)
-      history.replaceState(null, "", `#${encodeURIComponent(level.name)}`);
+      remark(`#${encodeURIComponent(level.name)}`);
     render();
     $("scroller").scrollTo(0, 0);
     if (focus) $("title").focus({ preventScroll: true });
     document.querySelector(".path [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
     if (focus) window.scrollTo({ top: 0 });
+  }
+
+  // The address names the lesson, where there is an address: in a notebook's frame there is none.
+  function remark(hash) {
+    try {
+      history.replaceState(null, "", hash);
+    } catch { /* a frame without an address of its own */ }
   }
 
   // A text whose words between ** are bold.

@@ -3,8 +3,8 @@
 import pytest
 
 from graphs.registry import workload
-from lab.page.drawing import draw
 from lab.page.levels import lessons
+from pebble.drawing import draw
 
 
 @pytest.mark.parametrize("level", lessons(), ids=lambda level: level.name)
