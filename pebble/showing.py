@@ -115,7 +115,11 @@ def table(
         return f"<tr>{''.join(cell(tag, value, right=right) for value, right in columns)}</tr>"
 
     body = "".join(line("td", row) for row in lines)
-    title = f"<caption style='white-space: nowrap; text-align: left'>{escape(caption)}</caption>" if caption else ""
+    title = (
+        f"<caption style='white-space: nowrap; text-align: left'>{escape(caption)}</caption>"
+        if caption
+        else ""
+    )
     under = f"<p>{escape(foot)}</p>" if foot else ""
     return f"<table>{title}<thead>{line('th', head)}</thead><tbody>{body}</tbody></table>{under}"
 
