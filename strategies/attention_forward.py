@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from strategies.schedule import Named, Range, Schedule
 
 __all__ = [
+    "early_rows",
+    "early_rows_twice",
     "finish_rows",
     "flash",
     "flash2",
@@ -262,3 +264,46 @@ def softmax_rows(s: Schedule) -> None:
             s.load(S[i, j])
             store_exponentials(s, i, j)
         put(s, l[i])
+
+
+def early_rows(s: Schedule) -> None:
+    """P = exp(S) / l row by row, a row of S in fast memory: S is read once, P written once.
+
+    The sum l uses its terms up, so that each exponential is computed twice.
+    """
+    S, A, l = s.arrays("S", "A", "l")
+    n, _ = S.size
+    for i in s.each(n):
+        s.load(S[i, :])
+        for j in s.each(n):
+            s.compute(A[i, j])
+            s.accumulate(l[i], j)
+        for j in s.each(n):
+            _early(s, i, j)
+        s.free(l[i])
+
+
+def early_rows_twice(s: Schedule) -> None:
+    """P = exp(S) / l row by row, entry by entry: S is read twice."""
+    S, A, l = s.arrays("S", "A", "l")
+    n, _ = S.size
+    for i in s.each(n):
+        for j in s.each(n):
+            s.load(S[i, j])
+            s.compute(A[i, j])
+            s.free(S[i, j])
+            s.accumulate(l[i], j)
+        for j in s.each(n):
+            s.load(S[i, j])
+            _early(s, i, j)
+        s.free(l[i])
+
+
+def _early(s: Schedule, i: Range, j: Range) -> None:
+    """Turn S[i,j] into stored P[i,j], with l_i red."""
+    S, A, P = s.arrays("S", "A", "P")
+    s.compute(A[i, j])
+    s.free(S[i, j])
+    s.compute(P[i, j])
+    s.free(A[i, j])
+    put(s, P[i, j])

@@ -38,6 +38,8 @@ class Standard(TileStrategy):
     Y resident). Forward: S, then A with its row sums, then O, whose division is the epilogue of
     its product. Backward: P from Q, K and l, D, and Algorithm 3's five operators. Where the
     factors of every product fit, forward loads are 2 n^2 + 3 n d + n and stores 2 n^2 + n d + n.
+    With ``softmax=early`` they are Algorithm 0's own, 2 n^2 + 3 n d and 2 n^2 + n d, where a row of
+    S fits; below, S is read twice. On the training step P is stored once and read three times.
 
     Examples
     --------
@@ -54,32 +56,50 @@ class Standard(TileStrategy):
         "attention-forward",
         "attention-backward",
         "attention-gradient",
+        "attention-training",
         "bilinear",
         "matmul",
     )
+    softmax: ClassVar[tuple[str, ...]] = ("late", "early")
 
     def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
         """Return one phase per operator."""
         if workload.name == "attention-forward":
-            return [
-                product(formula["S"]),
-                (Phase("A and l", attention_forward.softmax_rows),),
-                product(formula["U"], attention_forward.normalise_tile),
-            ]
+            return self._forward(formula)
         if workload.name == "attention-backward":
             return [
                 product(formula["S"]),
                 (Phase("P", attention_backward.probability_rows),),
-                product(formula["dV"]),
-                product(formula["dP"]),
-                (Phase("D", attention_backward.row_terms),),
-                (Phase("dS", attention_backward.score_gradient_rows),),
-                product(formula["dQ"]),
-                product(formula["dK"]),
+                *self._backward(formula),
             ]
+        if workload.name == "attention-training":
+            P: Choice = (Phase("P", _Elementwise("P")),)
+            return [*self._forward(formula), P, *self._backward(formula)]
         if workload.name == "attention-gradient":
             return self._gradient(formula)
         return [product(array) for array in formula.arrays.values() if array.is_contraction]
+
+    def _forward(self, formula: Formula) -> list[Choice]:
+        if "P" in formula.arrays and "U" not in formula.arrays:
+            whole = Phase("P, rows in fast memory", attention_forward.early_rows)
+            twice = Phase("P, S read twice", attention_forward.early_rows_twice)
+            return [product(formula["S"]), (whole, twice), product(formula["O"])]
+        return [
+            product(formula["S"]),
+            (Phase("A and l", attention_forward.softmax_rows),),
+            product(formula["U"], attention_forward.normalise_tile),
+        ]
+
+    def _backward(self, formula: Formula) -> list[Choice]:
+        """Return Algorithm 3 behind a stored P."""
+        return [
+            product(formula["dV"]),
+            product(formula["dP"]),
+            (Phase("D", attention_backward.row_terms),),
+            (Phase("dS", attention_backward.score_gradient_rows),),
+            product(formula["dQ"]),
+            product(formula["dK"]),
+        ]
 
     def _gradient(self, formula: Formula) -> list[Choice]:
         scores: list[Choice] = [
