@@ -3,7 +3,7 @@
 GPT-2 medium: n = 1024, d = 64, 16 heads, batch 64, fp16, forward and backward, on an A100. The
 paper prints 40.3 GB for the standard implementation and 4.4 GB for FlashAttention. This script
 derives both from the algorithms as they are listed, says what it has to assume, and puts beside
-them what the pebble game counts for the same algorithms, with the differences as lines of their own.
+them what the pebble game counts for the same algorithms, the differences as lines of their own.
 
     python examples/dao22_figure2.py
 """

@@ -23,7 +23,7 @@ def test_standard_attention(figure):
     # One n x d matrix of all heads has 0.1342 GB, one n x n matrix 2.1475 GB.
     assert listed == round(11 * 2.1475 + 12 * 0.1342, 2) == 25.23
     assert forward == round(4 * 2.1475 + 4 * 0.1342, 2)
-    # Beyond the 7 n^2 + 8 n d listed: S is written and read, and P written, from Q and K; D from dO, O.
+    # Beyond the 7 n^2 + 8 n d listed: S is written and read, P written, from Q and K; D is made.
     assert backward == pytest.approx((7 + 3) * 2.1475 + (8 + 4) * 0.1342, abs=0.02)
     assert frameworks == 40.27
     assert round(frameworks, 1) == figure["PRINTED"]["standard"] == 40.3
