@@ -348,7 +348,10 @@ def _forward_pass(
     beyond = outputs - sums
     yield _Found("forward", value + beyond, segment, statement, PRIVATE, "Theorem 2")
     value, segment = front.both(pairs, d, d_values, memory)
-    statement = "Q >= 2 n^2 d T / N(M + T) - n^2"
+    statement = (
+        "Q >= 2 n^2 d T / N(M + T) - n^2, "
+        "N(s)^2 = max over u <= s of u^2 (s - u) / 4 + u^4 / 108 d^2"
+    )
     if value:
         yield _Found("both-products", value + beyond, segment, statement, PRIVATE, "Theorem 4")
 
@@ -366,10 +369,16 @@ def _backward_pass(
 ) -> Iterator[_Found]:
     """Yield Theorems 6 and 7; `others` are outputs besides the gradients."""
     value, segment = back.backward_loads(pairs, d, memory)
-    statement = "Q >= L + 3 n d >= 3 n^2 d T / N(M + T)"
+    statement = (
+        "Q >= L + 3 n d >= 3 n^2 d T / N(M + T), "
+        "N(s) = max over t of (s - t)^2 / 16 d + min(3 d t, sqrt(t) (s - t) / 2)"
+    )
     yield _Found("backward-loads", value + others, segment, statement, PRIVATE, "Theorem 6")
     value, segment = back.backward_io(pairs, d, memory)
-    statement = "Q + 3 n d >= 14 n^2 d^2 / (M phi)"
+    statement = (
+        "Q + 3 n d >= 14 n^2 d^2 / (M phi), phi the greater of d ceil(M / d) / M and "
+        "(d / M^2) max over t of (2 M - t)^2 / 4 d + min(14 d t, 3 sqrt(t) (2 M - t))"
+    )
     if value > gradients:
         name = "backward-loads-and-stores"
         yield _Found(name, value - gradients + others, segment, statement, PRIVATE, "Theorem 7")

@@ -8,6 +8,7 @@ outside is there for nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import ceil
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -17,6 +18,8 @@ from bounds.dag_bound import Clock, Problem, Progress, induced
 from pebble.rules import Rules
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from bounds.dag_bound import DagBound
     from pebble.dag import Dag
 
@@ -35,7 +38,7 @@ class Answer(Protocol):
     """What a solver returns."""
 
     @property
-    def lower(self) -> int:
+    def lower(self) -> int | Fraction:
         """No play makes fewer loads and stores."""
 
 
@@ -85,7 +88,7 @@ class _Solved:
             # Sliding has been turned into one more pebble, free inputs into constants.
             rules = Rules(one_shot=self.problem.rules.one_shot)
             time = None if clock.left == float("inf") else clock.left
-            least = self.solver(game, self.problem.memory, rules, time=time).lower
+            least = ceil(self.solver(game, self.problem.memory, rules, time=time).lower)
             self._known[key] = max(0, least - extra)
         return self._known[key]
 

@@ -198,6 +198,10 @@ def _table(results: Results, layer: Layer | None) -> Any:
     if names:
         for strategy in strategies:
             table.add_column(f"{strategy}\nI/O / Θ", justify="right")
+    certified = any(row.io_over_certified is not None for row in results)
+    if certified:
+        for strategy in strategies:
+            table.add_column(f"{strategy}\nI/O / low", justify="right")
     table.add_column("least I/O")
     for (workload, memory), rows in lines.items():
         cells = [workload] if several else []
@@ -209,6 +213,8 @@ def _table(results: Results, layer: Layer | None) -> Any:
         cells += [_count(rows.get(strategy), best, layer) for strategy in strategies]
         if names:
             cells += [_ratio(rows.get(strategy)) for strategy in strategies]
+        if certified:
+            cells += [_over_certified(rows.get(strategy)) for strategy in strategies]
         cells.append(best.strategy if best is not None else "–")
         table.add_row(*cells)
     return table
@@ -233,6 +239,14 @@ def _ratio(row: Row | None) -> Any:
     return Text(f"({row.io_over_bound:.1f})" if outside else f"{row.io_over_bound:.1f}")
 
 
+def _over_certified(row: Row | None) -> Any:
+    from rich.text import Text
+
+    if row is None or row.io_over_certified is None:
+        return Text("–", style="dim")
+    return Text(f"{row.io_over_certified:.3g}")
+
+
 def _notes(results: Results) -> list[str]:
     """Say what the table's signs mean and who counted."""
     notes = []
@@ -242,6 +256,11 @@ def _notes(results: Results) -> list[str]:
         outside = any(row.in_regime is False and row.played for row in results)
         notes.append(
             note + ("; in brackets outside the regime it is stated for" if outside else "")
+        )
+    by = list(dict.fromkeys(row.certified_by for row in results if row.certified_by))
+    if any(row.io_over_certified is not None for row in results):
+        notes.append(
+            f"low: the greatest certified lower bound, so that no ratio is below 1 ({', '.join(by)})"
         )
     reasons: dict[tuple[str, str], int] = {}
     for row in results:

@@ -11,6 +11,7 @@ from lab.cli.group import bar, example, json_option, rules_option, say_json
 from lab.cli.layer import as_layer, layer_options
 
 if TYPE_CHECKING:
+    from bounds.bound import Bound
     from graphs.registry import Workload
     from lab.layers import Layer
     from pebble.rules import Rules
@@ -60,13 +61,12 @@ def bound_command(
     budget = None if memory is None else as_memory(memory, what)
     known = bounds_of(what, judged_by)
     sizes = what.sizes()
-    shown = [bound.to_json(**values_at(bound, sizes, budget)) for bound in known]
+    shown = [bound.to_json(**values_at(bound, sizes, budget)) | _regimes(bound) for bound in known]
     if budget is not None:
         from bounds.certified import certified
 
         # The greatest certified bound at these sizes comes first.
         shown = [bound.to_json() for bound in certified(what, budget, judged_by)[:1]] + shown
-    if budget is not None:
         shown += _of_the_dag(what, budget, judged_by, time)
     if layer is not None:
         shown = [bound | _scaled(bound, layer) for bound in shown]
@@ -75,6 +75,24 @@ def bound_command(
         say_json({"workload": str(what), "memory": budget, "rules": rules, "bounds": shown} | more)
         return
     _say(what, budget, shown, str(judged_by), layer)
+
+
+def _regimes(bound: Bound) -> dict[str, Any]:
+    """Return where the two regimes of an order of growth meet, and their terms."""
+    from bounds.bound import crossover, regimes
+    from pebble.errors import SpecError
+
+    try:
+        meeting = crossover(bound)
+        parts = regimes(bound)
+    except SpecError:
+        return {}
+    return {
+        "crossover": str(meeting),
+        "regimes": [
+            {"expression": str(part.expression), "condition": str(part.condition)} for part in parts
+        ],
+    }
 
 
 def _scaled(bound: dict[str, Any], layer: Layer) -> dict[str, Any]:
@@ -112,42 +130,13 @@ def _say(
     rules: str,
     layer: Layer | None,
 ) -> None:
+    from lab.cli.statements import say_bounds
+
     budget = "" if memory is None else f", M={memory}"
     click.echo(f"{workload}{budget}, rules {rules}")
     if layer is not None:
         click.echo(f"the layer: {layer}, each head and sequence a play of its own")
-    if not shown:
-        click.echo(
-            f"no bound on this workload is known here under the rules {rules}; try --rules hk"
-        )
-    signs = {"theta": "order", "lower": "at least", "upper": "at most", "exact": "exactly"}
-    signs |= {"omega": "at least of order", "claimed": "printed, but not so in this game: at least"}
-    for bound in shown:
-        if "statement" in bound:
-            segment = "" if bound["segment"] is None else f", T = {bound['segment']:,}"
-            click.echo(f"\nat least {bound['value']:,}, certified: {bound['name']}")
-            _say_layer(bound, layer)
-            click.echo(f"  {bound['statement']}{segment}")
-            click.echo(f"  {bound['reference']}; rules {bound['rules']}")
-            continue
-        if "detail" in bound:
-            stopped = "" if bound["finished"] else "; stopped by --time, holds all the same"
-            click.echo(f"\nat least {bound['value']:,}, of this DAG: {bound['name']}{stopped}")
-            _say_layer(bound, layer)
-            click.echo(f"  {bound['detail']}")
-            click.echo(f"  {bound['reference']}; rules {bound['rules']}")
-            continue
-        whose = f", I/O of {bound['algorithm']}" if bound["algorithm"] else ""
-        click.echo(f"\n{bound['name']}{whose}")
-        value = "" if bound["value"] is None else f"  =  {bound['value']:,.10g}"
-        click.echo(f"  {signs[bound['kind']]} {bound['expression']}{value}")
-        _say_layer(bound, layer)
-        if bound["condition"] != "True":
-            verdict = {True: "", False: ": not so here", None: ""}[bound["holds"]]
-            click.echo(f"  where {bound['condition']}{verdict}")
-        click.echo(f"  {bound['reference']}; rules {bound['rules']}")
-
-
-def _say_layer(bound: dict[str, Any], layer: Layer | None) -> None:
-    if layer is not None and "layer" in bound:
-        click.echo(f"  in the layer: {layer.text(math.ceil(bound['value']))}")
+    of_dag = [bound for bound in shown if "detail" in bound]
+    # A single piece is the whole DAG: it was solved.
+    solved = any(bound["detail"].startswith("1 pieces") and bound["finished"] for bound in of_dag)
+    say_bounds(shown, rules, layer, solvable=bool(of_dag) and not solved)

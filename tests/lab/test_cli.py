@@ -220,6 +220,7 @@ def test_sweep_prints_a_table_and_the_crossover():
     assert row[:2] == ["256", "4"]
     assert row[2:5] == [f"{r.io:,}" for r in results]
     assert row[5:8] == [f"{r.io_over_bound:.1f}" for r in results]
+    assert row[8:11] == [f"{r.io_over_certified:.3g}" for r in results]
     assert row[8] == "flash"
     first = next(line.split() for line in lines if line.strip().startswith("16 "))
     assert first[3] == "–"
@@ -426,7 +427,33 @@ def test_bound_keeps_to_the_rules():
 def test_bound_outside_its_condition_has_no_value():
     shown = run("bound", "attention-forward:n=64,d=16", "--memory", "9999").stdout
 
-    assert "where M <= n*Min(d, n): not so here" in shown
+    elsewhere = shown.split("stated for other sizes or another M")[1]
+    assert "sy24-forward: Θ(Min(" in elsewhere
+    assert "where M <= n*Min(d, n)" in elsewhere
+
+
+def test_bound_says_what_holds_once_and_first():
+    shown = run("bound", "attention-backward:n=12,d=2", "--memory", "20", "--time", "0.2").stdout
+    head, rest = shown.split("at least, here\n")
+
+    assert "no play moves less than" in head
+    assert "pebble solve" in head
+    assert rest.split("orders of growth")[0].count("compulsory") == 1
+    values = [
+        int(line.split()[0].replace(",", ""))
+        for line in rest.split("\n\n")[0].splitlines()
+        if line[:3] != "   "
+    ]
+    assert values == sorted(values, reverse=True)
+
+
+def test_bound_names_the_crossover_of_a_theta():
+    data = run_json("bound", "attention-gradient:n=128,d=32")
+    theta = next(bound for bound in data["bounds"] if bound["name"] == "li24-gradient")
+
+    assert theta["crossover"] == "d**2"
+    assert [part["condition"].startswith("(M ") for part in theta["regimes"]] == [True, True]
+    assert "meet at M = d**2" in run("bound", "attention-gradient:n=128,d=32").stdout
 
 
 @pytest.mark.parametrize("suffix", ["json", "npz", "graphml", "txt", "dot"])
