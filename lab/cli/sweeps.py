@@ -260,7 +260,7 @@ def _notes(results: Results) -> list[str]:
     by = list(dict.fromkeys(row.certified_by for row in results if row.certified_by))
     if any(row.io_over_certified is not None for row in results):
         notes.append(
-            f"low: the greatest certified lower bound, so that no ratio is below 1 ({', '.join(by)})"
+            f"low: the greatest certified lower bound; no ratio is below 1 ({', '.join(by)})"
         )
     reasons: dict[tuple[str, str], int] = {}
     for row in results:
