@@ -221,7 +221,7 @@ def test_sweep_prints_a_table_and_the_crossover():
     assert row[2:5] == [f"{r.io:,}" for r in results]
     assert row[5:8] == [f"{r.io_over_bound:.1f}" for r in results]
     assert row[8:11] == [f"{r.io_over_certified:.3g}" for r in results]
-    assert row[8] == "flash"
+    assert row[11] == "flash"
     first = next(line.split() for line in lines if line.strip().startswith("16 "))
     assert first[3] == "–"
     assert first[-1] == "algorithm6"
