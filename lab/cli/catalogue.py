@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lab.cli.group import bar, check_target, example, json_option, say_json, say_table
+from lab.cli.listing import matching, say_entries, say_papers
 
 if TYPE_CHECKING:
     from bounds.bound import Bound
@@ -19,13 +20,14 @@ __all__ = ["graph_command", "list_command"]
 @click.command(
     "list",
     short_help="List workloads, strategies, bounds and rules.",
-    epilog=example("pebble list --strategies"),
+    epilog=example("pebble list --strategies", "pebble list flash"),
 )
+@click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option("--strategies", is_flag=True, help="Strategies only.")
 @click.option("--gaps", is_flag=True, help="How far each strategy is from what no play can beat.")
 @json_option
-def list_command(*, strategies: bool, gaps: bool, as_json: bool) -> None:
-    """List workloads, strategies, bounds and rules, with their sources.
+def list_command(words: tuple[str, ...], *, strategies: bool, gaps: bool, as_json: bool) -> None:
+    """List workloads, strategies, bounds and rules, with their sources; with WORDs, what has them.
 
     With --strategies, also what each costs on attention: closed form, leading terms, least M, and
     operations over those of a play without recomputation.
@@ -61,7 +63,8 @@ def list_command(*, strategies: bool, gaps: bool, as_json: bool) -> None:
         shown["rules"] = [
             {"name": name, "conventions": rules.describe()} for name, rules in PRESETS.items()
         ]
-    if strategies:
+    shown = {title: matching(entries, words) for title, entries in shown.items()}
+    if strategies and not words:
         from lab.costs import costs
 
         with bar("formulas", None) as progress:
@@ -69,11 +72,14 @@ def list_command(*, strategies: bool, gaps: bool, as_json: bool) -> None:
     if as_json:
         say_json(shown)
         return
+    if not any(shown.values()):
+        click.echo(f"nothing here has {' and '.join(map(repr, words))} in its name or description")
     for title, entries in shown.items():
         if title == "costs":
             _say_costs(entries)
-        else:
-            _say(title, entries)
+        elif entries:
+            say_entries(title, entries)
+    say_papers([entry for entries in shown.values() for entry in entries])
 
 
 def _list_gaps(as_json: bool) -> None:
@@ -111,25 +117,6 @@ def _spec(cls: type[Spec]) -> dict[str, Any]:
 
 def _statement(bound: Bound) -> str:
     return str(bound).removeprefix(f"{bound.name}: ")
-
-
-def _say(title: str, entries: list[dict[str, Any]]) -> None:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
-    if title == "bounds":
-        columns = {"name": "name", "statement": "statement"}
-    elif title == "rules":
-        columns = {"name": "name", "conventions": "conventions"}
-    else:
-        columns = {"write": "usage", "which is": "summary", "source": "reference"}
-    for heading in columns:
-        table.add_column(heading, overflow="fold")
-    for entry in entries:
-        cells = [entry[key] for key in columns.values()]
-        table.add_row(*("; ".join(c) if isinstance(c, list) else str(c) for c in cells))
-    say_table(table)
 
 
 def _say_costs(entries: list[dict[str, Any]]) -> None:

@@ -486,7 +486,7 @@ def test_list_json():
     assert set(data) == {"workloads", "strategies", "bounds", "rules"}
     assert {"attention-gradient", "fft"} <= {entry["name"] for entry in data["workloads"]}
     assert {"naive", "flash", "algorithm6"} <= {entry["name"] for entry in data["strategies"]}
-    assert set(run_json("list", "--strategies")) == {"strategies"}
+    assert set(run_json("list", "--strategies")) == {"strategies", "costs"}
 
 
 def test_list_text():
