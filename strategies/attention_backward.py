@@ -15,8 +15,11 @@ __all__ = [
     "columns_pass",
     "flash",
     "flash2",
+    "make_probability",
+    "make_score_gradient",
     "probabilities_by_tiles",
     "probability_rows",
+    "row_term",
     "row_terms",
     "rows_pass",
     "score_gradient_rows",
@@ -36,7 +39,7 @@ def row_term(s: Schedule, i: Range) -> None:
         s.free(O[i, k])
 
 
-def _probability(s: Schedule, i: Range, j: Range) -> None:
+def make_probability(s: Schedule, i: Range, j: Range) -> None:
     """Make P[i,j] from the rows Q_i and K_j, and l_i."""
     A, P = s.arrays("A", "P")
     score(s, i, j)
@@ -44,7 +47,7 @@ def _probability(s: Schedule, i: Range, j: Range) -> None:
     s.free(A[i, j])
 
 
-def _score_gradient(s: Schedule, i: Range, j: Range) -> None:
+def make_score_gradient(s: Schedule, i: Range, j: Range) -> None:
     """Turn finished dP[i,j] and P[i,j] into dS[i,j], with D_i red."""
     P, dP, Z, dS = s.arrays("P", "dP", "Z", "dS")
     s.compute(Z[i, j])
@@ -83,10 +86,10 @@ def _fused(s: Schedule, rows: Size, columns: Size, again: bool) -> None:
                 s.load(dQ[I, :].before(J))
             for i in s.each(I):
                 for j in s.each(J):
-                    _probability(s, i, j)
+                    make_probability(s, i, j)
                     s.accumulate(dV[j, :], i)
                     s.accumulate(dP[i, j])
-                    _score_gradient(s, i, j)
+                    make_score_gradient(s, i, j)
                     s.accumulate(dQ[i, :], j)
                     s.accumulate(dK[j, :], i)
                     s.free(dS[i, j])
@@ -109,14 +112,14 @@ def rows_pass(s: Schedule, rows: Size) -> None:
         for j in s.each(n):
             s.load(K[j, :])
             for i in s.each(I):
-                _probability(s, i, j)
+                make_probability(s, i, j)
             for k in s.each(d):
                 s.load(V[j, k])
                 for i in s.each(I):
                     s.accumulate(dP[i, j], k)
                 s.free(V[j, k])
             for i in s.each(I):
-                _score_gradient(s, i, j)
+                make_score_gradient(s, i, j)
                 s.accumulate(dQ[i, :], j)
                 s.free(dS[i, j])
             s.free(K[j, :])
@@ -137,12 +140,12 @@ def columns_pass(s: Schedule, columns: Size, keep: bool = False) -> None:
         for i in s.each(n):
             s.load(Q[i, :], l[i])
             for j in s.each(J):
-                _probability(s, i, j)
+                make_probability(s, i, j)
             s.free(l[i])
             _stream_gradients(s, i, J, d)
             s.load(D[i])
             for j in s.each(J):
-                _score_gradient(s, i, j)
+                make_score_gradient(s, i, j)
                 s.accumulate(dK[j, :], i)
                 if keep:
                     s.store(dS[i, j])
@@ -174,7 +177,7 @@ def stored_probabilities_pass(s: Schedule, columns: Size) -> None:
             _stream_gradients(s, i, J, d)
             s.load(D[i])
             for j in s.each(J):
-                _score_gradient(s, i, j)
+                make_score_gradient(s, i, j)
                 put(s, dS[i, j])
             s.free(D[i])
         put(s, dV[J, :])
