@@ -1,7 +1,7 @@
 """Schedule texts by chunks of queries, each a program of its own: Rabe and Staats.
 
-A chunk reads all keys and values; backward it makes its part of dK and dV, which is added to what the
-chunks before it have made.
+A chunk reads all keys and values; backward it makes its part of dK and dV, which is added to what
+the chunks before it have made.
 """
 
 from __future__ import annotations
