@@ -86,7 +86,7 @@ def play(
     names = {"workload": str(workload), "strategy": str(strategy)}
     try:
         with _recording(trace, workload, strategy, dag, memory, rules) as record:
-            moves = map(record, strategy.moves(workload, memory, dag))
+            moves = map(record, strategy.under(rules).moves(workload, memory, dag))
             return referee(dag, moves, memory, rules, **names, progress=progress)
     except IllegalMoveError as error:
         if rules in (HK, ONE_SHOT):
@@ -177,7 +177,7 @@ def check_playable(workload: Workload, strategy: Strategy, memory: int, rules: R
     from strategies.registry import RefusalError
 
     strategy.require(workload, memory)
-    if rules.one_shot and strategy.recomputes(workload):
+    if rules.one_shot and strategy.under(rules).recomputes(workload):
         raise RefusalError(
             f"{strategy} computes some vertices of {workload} more than once, which the rules "
             f"{rules} forbid: play it under hk, or take a strategy that stores instead"

@@ -75,7 +75,10 @@ def of_strategy(
     budget = as_memory(memory, what)
     check_playable(what, how, budget, judged_by)
     graph = dag if dag is not None else what.dag()
-    return Source(what, graph, budget, judged_by, str(how), lambda: how.moves(what, budget, graph))
+    plays = how.under(judged_by)
+    return Source(
+        what, graph, budget, judged_by, str(how), lambda: plays.moves(what, budget, graph)
+    )
 
 
 def of_trace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time as clock
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from graphs.registry import Workload
     from pebble.dag import Vertices
     from pebble.moves import Moves
+    from pebble.rules import Rules
 
 __all__ = ["Found", "LocalSearch", "local_search"]
 
@@ -72,11 +73,11 @@ class Found:
 class _Search:
     """The arrays of a search, and the best sequence so far."""
 
-    def __init__(self, dag: Dag, memory: int, seed: int, *, reorder: bool, recompute: bool) -> None:
+    def __init__(self, dag: Dag, memory: int, seed: int, *, reorder: bool) -> None:
         from strategies.orders import computed
 
         self.dag, self.memory = dag, memory
-        self.reorder, self.recompute = reorder, recompute
+        self.reorder = reorder
         self.computed = computed(dag)
         self.blue = np.zeros(len(dag), np.uint8)
         self.blue[dag.inputs] = 1
@@ -107,6 +108,8 @@ class _Search:
         heat: int,
         steps: Callable[[], int],
         slice_steps: int,
+        *,
+        recompute: bool,
     ) -> None:
         """Walk from a sequence, slice by slice, until ``steps()`` says that none are left."""
         from strategies import _search
@@ -116,7 +119,7 @@ class _Search:
         degrees = np.diff(self.dag.indptr).astype(np.int64)
         slots = int(degrees[sequence].sum()) + length
         extra = 0
-        if self.recompute:
+        if recompute:
             widest = int(degrees.max()) + 1
             extra = min(3 * length + 16, max(1, 4_000_000 // widest))
             slots += extra * widest
@@ -125,7 +128,7 @@ class _Search:
         while (todo := min(steps(), slice_steps)) > 0:
             best, size, cost, here, length, io = _search.search(
                 here, length, io, self.dag.indptr, self.dag.predecessors, self.computed, self.blue,
-                self.outputs, self.memory, rule == "cost-aware", self.reorder, self.recompute,
+                self.outputs, self.memory, rule == "cost-aware", self.reorder, recompute,
                 todo, heat, slots, self.random,
             )  # fmt: skip
             self.evaluations += todo
@@ -213,7 +216,7 @@ def local_search(
         raise SpecError(f"a time budget must be a positive number of seconds, got {seconds}")
     if not reorder and not orders:
         raise SpecError("reorder=False keeps a given order: give one")
-    search = _Search(dag, memory, seed, reorder=reorder, recompute=recompute)
+    search = _Search(dag, memory, seed, reorder=reorder)
     given = [check_order(dag, order) for order in orders]
     entries = [search.enter(order) for order in given]
     if reorder:
@@ -254,7 +257,10 @@ def local_search(
             share = used()
             return 0 if share >= min(1.0, end) else max(0, room - search.evaluations)
 
-        search.walk(_entry(search, entries, lap), _HEATS[lap % len(_HEATS)], left, slice_steps)
+        # On large graphs a round of reordering alone comes first, which is the greater gain there.
+        again = recompute and (lap > 0 or not reorder or size < 1000)
+        heat = _HEATS[lap % len(_HEATS)]
+        search.walk(_entry(search, entries, lap), heat, left, slice_steps, recompute=again)
         lap += 1
     io, sequence, eviction = search.best
     taken = clock.monotonic() - started
@@ -307,8 +313,8 @@ class LocalSearch(AnyDagStrategy):
         Number of changes to try; by default what takes a few seconds at most.
     time : float, optional
         Seconds to spend, instead of a number of changes; the result then depends on the machine.
-    recompute : {"no", "yes"}
-        Whether a vertex may be computed more than once.
+    recompute : {"auto", "no", "yes"}
+        Whether a vertex may be computed more than once; ``auto``: where the rules allow it.
     order : str, optional
         Another order to start from: ``recursive``, or a file.
 
@@ -332,7 +338,7 @@ class LocalSearch(AnyDagStrategy):
     seed: int = 1
     steps: int | None = None
     time: float | None = None
-    recompute: Literal["no", "yes"] = "no"
+    recompute: Literal["auto", "no", "yes"] = "auto"
     order: str | None = None
 
     def __post_init__(self) -> None:
@@ -342,7 +348,12 @@ class LocalSearch(AnyDagStrategy):
 
     def recomputes(self, workload: Workload) -> bool:  # noqa: ARG002
         """Whether the search may recompute."""
-        return self.recompute == "yes"
+        return self.recompute != "no"
+
+    def under(self, rules: Rules) -> LocalSearch:
+        """Return the search without recomputation where it may choose and the rules forbid it."""
+        once = self.recompute == "auto" and rules.one_shot
+        return replace(self, recompute="no") if once else self
 
     def play(self, workload: Workload, memory: int, dag: Dag) -> Iterator[Moves]:
         """Yield the moves for a DAG with enough memory."""
@@ -356,7 +367,7 @@ class LocalSearch(AnyDagStrategy):
         found = local_search(
             dag,
             memory,
-            recompute=self.recompute == "yes",
+            recompute=self.recompute != "no",
             orders=orders,
             seed=self.seed,
             steps=self.steps,

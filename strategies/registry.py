@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pebble.errors import BudgetError, PebbleError
 from pebble.spec import Registry, Spec
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pebble.dag import Dag
     from pebble.moves import Moves
     from pebble.report import Report
+    from pebble.rules import Rules
 
 __all__ = ["STRATEGIES", "RefusalError", "Strategy", "strategies", "strategy"]
 
@@ -55,6 +56,10 @@ class Strategy(Spec):
     def recomputes(self, workload: Workload) -> bool:
         """Whether the strategy computes some vertex of the workload more than once."""
         raise NotImplementedError
+
+    def under(self, rules: Rules) -> Self:  # noqa: ARG002
+        """Return the strategy as it plays under these rules; most play the same under all."""
+        return self
 
     def least_memory(self, workload: Workload) -> int:
         """Return the least M with which the strategy plays the workload."""

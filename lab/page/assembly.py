@@ -178,7 +178,7 @@ def _strategy_moves(level: Level, text: str) -> Moves | None:
         raise type(error)(f"level {level.name}: {error}") from None
     chunks, total = [], 0
     try:
-        for chunk in chosen.moves(level.workload, level.memory, level.dag):
+        for chunk in chosen.under(level.rules).moves(level.workload, level.memory, level.dag):
             chunks.append(chunk)
             total += chunk.size
             if total > LONGEST:

@@ -202,7 +202,7 @@ def level_of(
             cls().require(workload, memory)
         except (PebbleError, TypeError):  # it cannot play this, or has no defaults
             continue
-        if not (rules.one_shot and cls().recomputes(workload)):
+        if not (rules.one_shot and cls().under(rules).recomputes(workload)):
             names.append(str(cls()))
     what = "output" if dag.outputs.size == 1 else "outputs"
     return Level(

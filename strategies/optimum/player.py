@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from strategies.registry import STRATEGIES, RefusalError, Strategy
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from graphs.registry import Workload
     from pebble.dag import Dag
     from pebble.moves import Moves
+    from pebble.rules import Rules
 
 __all__ = ["Optimal"]
 
@@ -57,6 +58,10 @@ class Optimal(Strategy):
     def recomputes(self, workload: Workload) -> bool:  # noqa: ARG002
         """Return whether it may: not with ``rules=one-shot``."""
         return self.rules == "hk"
+
+    def under(self, rules: Rules) -> Optimal:
+        """Return the optimum of plays that compute each vertex once where the rules want these."""
+        return replace(self, rules="one-shot") if rules.one_shot else self
 
     def least_memory(self, workload: Workload) -> int:
         """Return the largest in-degree plus one."""

@@ -141,3 +141,10 @@ def test_progress_is_told():
 
 def test_rules_objects_are_taken():
     assert play(FORWARD, "naive", 4, Rules(one_shot=True)).rules == Rules(one_shot=True)
+
+
+@pytest.mark.parametrize("how", ["local-search", "optimal"])
+def test_what_may_choose_recomputes_only_where_the_rules_allow_it(how):
+    free, once = (play("grid:rows=3,columns=3", how, 3, rules) for rules in ("hk", "one-shot"))
+    assert (free.io, once.io, once.recomputes) == (5, 6, 0)
+    assert once.strategy == how

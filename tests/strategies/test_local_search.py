@@ -13,7 +13,7 @@ from graphs.registry import GivenDag, workload
 from pebble.dag import Dag
 from pebble.errors import BudgetError, SpecError
 from pebble.referee import referee
-from pebble.rules import HK, ONE_SHOT
+from pebble.rules import HK, ONE_SHOT, Rules
 from strategies.any_dag import least_memory
 from strategies.eviction import cost_of_order
 from strategies.local_search import LocalSearch, local_search
@@ -23,15 +23,14 @@ from tests.strategies.random_dags import random_dags
 from tests.strategies.table import optima
 
 
-@pytest.mark.parametrize("one_shot", [True, False])
-def test_near_the_optima(one_shot: bool) -> None:
+@pytest.mark.parametrize("rules", [ONE_SHOT, HK], ids=str)
+def test_near_the_optima_in_its_defaults(rules: Rules) -> None:
     ratios = []
     for row in optima():
-        if row.one_shot != one_shot:
+        if row.one_shot != rules.one_shot:
             continue
         w = workload(row.text)
-        how = LocalSearch(recompute="no" if one_shot else "yes", steps=8000)
-        rules = ONE_SHOT if one_shot else HK
+        how = strategy("local-search").under(rules)
         io = referee(w.dag(), how.moves(w, row.memory), row.memory, rules).io
         assert io >= row.io, row  # nothing beats an optimum
         ratios.append(io / row.io)
@@ -119,7 +118,10 @@ def test_text_form_and_mistakes() -> None:
     text = "local-search:seed=3,steps=500,time=0.5,recompute=yes"
     assert str(strategy(text)) == text
     assert strategy(text).recomputes(workload("pyramid:h=2"))
-    assert not strategy("local-search").recomputes(workload("pyramid:h=2"))
+    pyramid = workload("pyramid:h=2")
+    assert strategy("local-search").recomputes(pyramid)
+    assert not strategy("local-search").under(ONE_SHOT).recomputes(pyramid)
+    assert strategy("local-search:recompute=yes").under(ONE_SHOT).recomputes(pyramid)
     for wrong in ("time=0", "time=nan", "time=inf", "recompute=maybe", "seed=0", "steps=-1"):
         with pytest.raises(SpecError):
             strategy(f"local-search:{wrong}")
