@@ -49,6 +49,7 @@ class _Reader:
         self.builder = EdgeBuilder()
         self.operations: dict[str, str] = {}
         self.outputs: list[str] = []
+        self.says_outputs = False
 
     def next(self) -> tuple[str, str, int]:
         """Return the next token and pass it."""
@@ -134,6 +135,7 @@ class _Reader:
             self.builder.vertex(name)
             if "operation" in found:
                 self.operations[name] = found["operation"]
+            self.says_outputs |= "output" in found
             if found.get("output", "").lower() == "true" or found.get("peripheries") == "2":
                 self.outputs.append(name)
         for (u, _), (v, at) in pairwise(names):
@@ -152,4 +154,5 @@ def read_dot(path: Path) -> Dag:
         reader.word()
     reader.expect("{")
     reader.statements()
-    return reader.builder.dag(str(path), reader.outputs or None, reader.operations)
+    outputs = reader.outputs if reader.outputs or reader.says_outputs else None
+    return reader.builder.dag(str(path), outputs, reader.operations)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from pebble.dag import Dag
 from pebble.errors import GraphError, unknown
@@ -12,7 +14,50 @@ from pebble.operations import APPLY, INPUT, NAMES
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["EdgeBuilder", "read_hyperdag", "read_matrix_market"]
+__all__ = ["EdgeBuilder", "marks", "read_hyperdag", "read_marks", "read_matrix_market"]
+
+#: Begins a remark in which we keep what a file of edges has no place for.
+_MARK = "pebble:"
+
+
+def marks(dag: Dag, remark: str, *, size: bool = False) -> Iterator[str]:
+    """Yield remarks that say which vertices are outputs, where that is not all sinks.
+
+    With ``size`` also how many vertices there are, where the edges do not tell.
+    """
+    start, _ = dag.successors()
+    touched = np.flatnonzero((np.diff(start) > 0) | (np.diff(dag.indptr) > 0))
+    if size and (not touched.size or int(touched[-1]) + 1 < len(dag)):
+        yield f"{remark} {_MARK} {len(dag)} vertices\n"
+    sinks = np.flatnonzero((np.diff(start) == 0) & (dag.operations != INPUT))
+    default = sinks[np.diff(dag.indptr)[sinks] > 0]
+    if not np.array_equal(dag.outputs, default):
+        chosen = dag.outputs.tolist()
+        for low in range(0, max(1, len(chosen)), 100):
+            words = " ".join(map(str, chosen[low : low + 100])) or "none"
+            yield f"{remark} {_MARK} outputs {words}\n"
+
+
+def read_marks(text: str, remark: str) -> tuple[int, list[int] | None]:
+    """Return the number of vertices (0 if not said) and the outputs (None) that remarks name."""
+    vertices, outputs = 0, None
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.startswith(remark):
+            continue
+        words = line[len(remark) :].split()
+        if words[:1] != [_MARK]:
+            continue
+        if words[1:2] == ["outputs"]:
+            outputs = outputs or []
+            if words[2:] != ["none"]:
+                outputs += _integers(number, words[2:], len(words) - 2, "numbers of vertices")
+        elif words[2:] == ["vertices"]:
+            vertices = _integers(number, words[1:], 1, "the number of vertices")[0]
+        else:
+            raise GraphError(f"line {number}: expected outputs or vertices, got {line.strip()!r}")
+    if vertices > 1_000_000 + 4 * len(text):
+        raise GraphError(f"a remark announces {vertices:,} vertices, far more than the file has")
+    return vertices, outputs
 
 
 class EdgeBuilder:
@@ -41,7 +86,7 @@ class EdgeBuilder:
     def dag(
         self,
         source: str,
-        outputs: Iterable[str] | None = None,
+        outputs: Collection[str] | None = None,
         operations: dict[str, str] | None = None,
     ) -> Dag:
         """Build the DAG."""
@@ -50,6 +95,10 @@ class EdgeBuilder:
             if word not in NAMES:
                 raise unknown("operation", word, NAMES)
             codes[self.number[name]] = NAMES[word]
+        if outputs is not None:
+            missing = [name for name in outputs if name not in self.number]
+            if missing:
+                raise GraphError(f"output {missing[0]!r} is no vertex of the graph")
         chosen = None if outputs is None else [self.number[name] for name in outputs]
         names = list(self.number)
         plain = names == [str(v) for v in range(len(names))]
@@ -69,7 +118,7 @@ def _integers(line: int, words: list[str], count: int, what: str) -> list[int]:
         values = [int(word) for word in words[:count]]
     except ValueError:
         values = []
-    if len(values) < count or min(values) < 0:
+    if len(values) < count or min(values, default=0) < 0:
         raise GraphError(f"line {line}: expected {what}, got {' '.join(words)!r}")
     return values
 
@@ -116,7 +165,13 @@ def read_hyperdag(path: Path) -> Dag:
             builder.edge(str(source[e]), str(v), line)
         else:
             source[e] = v
-    return builder.dag(str(path))
+    return builder.dag(str(path), _outputs(path))
+
+
+def _outputs(path: Path) -> list[str] | None:
+    """Return the outputs that remarks name."""
+    outputs = read_marks(path.read_text(encoding="utf-8"), "%")[1]
+    return None if outputs is None else [str(v) for v in outputs]
 
 
 def read_matrix_market(path: Path) -> Dag:
@@ -145,4 +200,4 @@ def read_matrix_market(path: Path) -> Dag:
         found += 1
     if found != entries:
         raise GraphError(f"line {at} announces {entries} entries, but {found} follow")
-    return builder.dag(str(path))
+    return builder.dag(str(path), _outputs(path))

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from graphs._dot import read_dot
-from graphs._edges import read_hyperdag, read_matrix_market
+from graphs._edges import marks, read_hyperdag, read_marks, read_matrix_market
+from graphs._labels import with_tensors
 from pebble.dag import Dag
 from pebble.errors import GraphError, PebbleError
 from pebble.files import replacing
-from pebble.operations import INPUT, NAMES, OPERATIONS
+from pebble.operations import APPLY, INPUT, NAMES, OPERATIONS
 from pebble.tensor import Tensor
 
 __all__ = ["FORMAT", "is_graph_file", "read_graph", "write_graph"]
@@ -45,7 +46,7 @@ def read_graph(path: str | Path) -> Dag:
     if reader is None:
         raise GraphError(f"{path}: cannot read this kind; expected {', '.join(sorted(_READERS))}")
     try:
-        return reader(path)
+        return with_tensors(reader(path))
     except PebbleError as error:
         raise type(error)(f"{path}: {error}") from None
     except FileNotFoundError:
@@ -58,12 +59,17 @@ def read_graph(path: str | Path) -> Dag:
         ) from None
 
 
-def write_graph(dag: Dag, path: str | Path) -> None:
+def write_graph(dag: Dag, path: str | Path) -> list[str]:
     """Write a DAG to a file of one of the kinds that `read_graph` reads.
 
-    JSON, npz, GraphML and DOT keep operations, outputs and names; ``.hdag``, ``.mtx`` and edge
-    lists keep edges only. The file is
-    written under a temporary name and renamed.
+    JSON, npz, GraphML and DOT keep operations, outputs and names. ``.hdag``, ``.mtx`` and edge
+    lists keep edges; outputs and isolated vertices stand in remarks, which `read_graph` reads and
+    others pass over. The file is written under a temporary name and renamed.
+
+    Returns
+    -------
+    list of str
+        What the kind of file does not keep of this DAG, for people to read.
     """
     path = Path(path)
     writer = _WRITERS.get(path.suffix.lower())
@@ -71,6 +77,22 @@ def write_graph(dag: Dag, path: str | Path) -> None:
         raise GraphError(f"{path}: cannot write this kind; expected {', '.join(sorted(_WRITERS))}")
     with replacing(path) as temporary:
         writer(dag, temporary)
+    return _lost(dag) if path.suffix.lower() in _EDGES_ONLY else []
+
+
+def _lost(dag: Dag) -> list[str]:
+    """Return what a file of edges does not say."""
+    lost = []
+    if any(dag.name(v) != str(v) for v in (0, len(dag) - 1)):
+        lost.append("the names of vertices")
+    degrees = np.diff(dag.indptr)
+    operations = dag.operations[degrees > 0]
+    if np.any(operations != APPLY):
+        lost.append("their operations")
+    constants = np.count_nonzero((degrees == 0) & (dag.operations != INPUT))
+    if constants:
+        lost.append(f"that {constants} of the vertices without operands are no inputs")
+    return lost
 
 
 def _read_json(path: Path) -> Dag:
@@ -94,7 +116,29 @@ def _read_json(path: Path) -> Dag:
     ):
         raise GraphError(f'expected "operations": one of {", ".join(NAMES)} per vertex')
     operations = None if words is None else [NAMES[word] for word in words]
-    return Dag.from_predecessors(rows, outputs, names, operations, str(path))
+    dag = Dag.from_predecessors(rows, outputs, names, operations, str(path))
+    return with_tensors(dag, _tensors(data, "tensors"), _tensors(data, "views"))
+
+
+def _tensors(data: dict[str, Any], key: str) -> list[Tensor]:
+    """Read tensors of a JSON file; they are no part of the format, but tell names apart."""
+    found = []
+    for row in data.get(key) or []:
+        if not (
+            isinstance(row, list)
+            and len(row) == 5
+            and type(row[0]) is str
+            and type(row[1]) is int
+            and row[1] >= 0
+            and all(_integers(part) for part in row[2:])
+            and len(row[2]) == len(row[3]) == len(row[4])
+            and all(n > 0 for n in row[2])
+        ):
+            raise GraphError(
+                f'expected "{key}": lists of name, base, shape, strides and first index'
+            )
+        found.append(Tensor(row[0], row[1], tuple(row[2]), tuple(row[3]), tuple(row[4])))
+    return found
 
 
 def _integers(row: Any) -> bool:
@@ -102,7 +146,7 @@ def _integers(row: Any) -> bool:
 
 
 def _write_json(dag: Dag, path: Path) -> None:
-    data = {
+    data: dict[str, Any] = {
         "format": FORMAT,
         "source": dag.source,
         "predecessors": [dag.operands(v).tolist() for v in range(len(dag))],
@@ -110,12 +154,19 @@ def _write_json(dag: Dag, path: Path) -> None:
         "names": [dag.name(v) for v in range(len(dag))],
         "operations": [OPERATIONS[code].name for code in dag.operations.tolist()],
     }
+    if dag.names is None and any(tensor.name != "vertex" for tensor in dag.tensors):
+        data["tensors"] = _table(dag.tensors)
+        data["views"] = _table(dag.views)
     path.write_text(json.dumps(data), encoding="utf-8")
+
+
+def _table(tensors: tuple[Tensor, ...]) -> list[Any]:
+    return [[t.name, t.base, t.shape, t.strides, t.first] for t in tensors]
 
 
 def _write_npz(dag: Dag, path: Path) -> None:
     def table(tensors: tuple[Tensor, ...]) -> str:
-        return json.dumps([[t.name, t.base, t.shape, t.strides, t.first] for t in tensors])
+        return json.dumps(_table(tensors))
 
     with path.open("wb") as file:
         np.savez_compressed(
@@ -167,8 +218,7 @@ def _read_graphml(path: Path) -> Dag:
     import networkx as nx
 
     graph: nx.DiGraph[Any] = nx.read_graphml(path)  # type: ignore[assignment]
-    wanted = [node for node, data in graph.nodes(data=True) if data.get("output")]
-    return Dag.from_networkx(graph, wanted or None, source=str(path))
+    return Dag.from_networkx(graph, source=str(path))
 
 
 def _write_graphml(dag: Dag, path: Path) -> None:
@@ -187,8 +237,8 @@ def _write_dot(dag: Dag, path: Path) -> None:
         for v in range(len(dag)):
             operation = OPERATIONS[dag.operations[v]]
             shape = "box" if operation.code == INPUT else "ellipse"
-            marks = ", peripheries=2" if v in outputs else ""
-            file.write(f'  {quoted(v)} [shape={shape}, operation="{operation.name}"{marks}];\n')
+            mark = ", peripheries=2" if v in outputs else "" if outputs else ", output=false"
+            file.write(f'  {quoted(v)} [shape={shape}, operation="{operation.name}"{mark}];\n')
         for v in range(len(dag)):
             for u in dag.operands(v).tolist():
                 file.write(f"  {quoted(u)} -> {quoted(v)};\n")
@@ -198,6 +248,7 @@ def _write_dot(dag: Dag, path: Path) -> None:
 def _write_edges(dag: Dag, path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
         file.write(f"# {len(dag)} vertices; each line: operand result\n")
+        file.writelines(marks(dag, "#", size=True))
         for v in range(len(dag)):
             for u in dag.operands(v).tolist():
                 file.write(f"{u} {v}\n")
@@ -206,7 +257,9 @@ def _write_edges(dag: Dag, path: Path) -> None:
 def _read_edges(path: Path) -> Dag:
     rows: dict[str, list[str]] = {}
     numbered = True
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    text = path.read_text(encoding="utf-8")
+    marked, outputs = read_marks(text, "#")
+    for number, line in enumerate(text.splitlines(), 1):
         words = line.split("#")[0].split()
         if not words:
             continue
@@ -218,12 +271,12 @@ def _read_edges(path: Path) -> Dag:
         if operand in rows.setdefault(result, []):
             raise GraphError(f"line {number}: the edge {operand} {result} stands twice")
         rows[result].append(operand)
-    if numbered and rows:
-        size = max(int(name) for name in rows) + 1
-        if size > 4 * len(rows) + 1000:
+    if numbered and (rows or marked):
+        size = max([marked, *(int(name) + 1 for name in rows)])
+        if size > marked and size > 4 * len(rows) + 1000:
             raise GraphError(f"vertex numbers reach {size - 1:,}, but only {len(rows):,} are used")
         lists = [[int(u) for u in rows.get(str(v), [])] for v in range(size)]
-        return Dag.from_predecessors(lists, source=str(path))
+        return Dag.from_predecessors(lists, outputs, source=str(path))
     position = {name: v for v, name in enumerate(rows)}
     lists = [[position[u] for u in row] for row in rows.values()]
     return Dag.from_predecessors(lists, names=list(rows), source=str(path))
@@ -234,6 +287,7 @@ def _write_hyperdag(dag: Dag, path: Path) -> None:
     carried = [v for v in range(len(dag)) if start[v + 1] > start[v]]
     with path.open("w", encoding="utf-8") as file:
         file.write("% hyperedges, vertices, pins; the first pin of a hyperedge is its source\n")
+        file.writelines(marks(dag, "%"))
         file.write(f"{len(carried)} {len(dag)} {len(carried) + successors.size}\n")
         # Version 1 of the format has a line per hyperedge and per vertex before the pins.
         file.writelines(f"{e}\n" for e in range(len(carried)))
@@ -246,6 +300,7 @@ def _write_hyperdag(dag: Dag, path: Path) -> None:
 def _write_matrix_market(dag: Dag, path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
         file.write("%%MatrixMarket matrix coordinate pattern general\n")
+        file.writelines(marks(dag, "%"))
         file.write(f"{len(dag)} {len(dag)} {dag.predecessors.size}\n")
         for v in range(len(dag)):
             for u in dag.operands(v).tolist():
@@ -274,3 +329,5 @@ _WRITERS: dict[str, Callable[[Dag, Path], None]] = {
     ".txt": _write_edges,
     ".edges": _write_edges,
 }
+#: Kinds that hold edges, and in remarks the outputs and the number of vertices.
+_EDGES_ONLY = {".hdag", ".mtx", ".txt", ".edges"}

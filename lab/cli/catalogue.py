@@ -146,7 +146,7 @@ def _say_costs(entries: list[dict[str, Any]]) -> None:
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="Write it: .json .npz .graphml .txt (read again), .dot (to draw).",
+    help="Write it: .json .npz .graphml .dot keep everything; .hdag .mtx .txt keep edges, outputs.",
 )
 @json_option
 def graph_command(workload: str, out: Path | None, *, as_json: bool) -> None:
@@ -157,8 +157,9 @@ def graph_command(workload: str, out: Path | None, *, as_json: bool) -> None:
     check_target(out)
     what = as_workload(workload)
     dag = what.dag()
-    if out is not None:
-        write_graph(dag, out)
+    lost = [] if out is None else write_graph(dag, out)
+    if lost:
+        click.echo(f"note: {out.suffix if out else ''} does not keep {', '.join(lost)}", err=True)
     facts = {
         "workload": str(what),
         "vertices": len(dag),
@@ -170,7 +171,7 @@ def graph_command(workload: str, out: Path | None, *, as_json: bool) -> None:
         "fingerprint": dag.fingerprint,
     }
     if as_json:
-        say_json(facts | {"file": None if out is None else str(out)})
+        say_json(facts | {"file": None if out is None else str(out), "not_kept": lost})
         return
     formula = what.formula()
     if formula is not None:

@@ -24,6 +24,51 @@ def test_round_trip_of_everything(ending: str, text: str, tmp_path) -> None:
     assert [again.name(v) for v in range(len(dag))] == [dag.name(v) for v in range(len(dag))]
 
 
+ODD = {
+    "outputs inside": Dag.from_predecessors([[], [0], [1], [2]], [1, 3]),
+    "an input is an output": Dag.from_predecessors([[], [], [0]], [1, 2]),
+    "no outputs": Dag.from_predecessors([[], [0]], []),
+    "isolated last": Dag.from_predecessors([[], [0], [], []]),
+    "isolated first": Dag.from_predecessors([[], [], [1]]),
+    "one vertex": Dag.from_predecessors([[]]),
+    "only isolated": Dag.from_predecessors([[], [], []], [1]),
+    "many outputs": Dag.from_predecessors([[], *([v] for v in range(300))], range(1, 301)),
+}
+
+
+@pytest.mark.parametrize("ending", ["json", "npz", "graphml", "dot", "hdag", "mtx", "txt", "edges"])
+@pytest.mark.parametrize("what", sorted(ODD))
+def test_outputs_and_isolated_vertices_are_kept(ending: str, what: str, tmp_path) -> None:
+    path = tmp_path / f"g.{ending}"
+    assert write_graph(ODD[what], path) == []
+    assert read_graph(path).fingerprint == ODD[what].fingerprint
+
+
+@pytest.mark.parametrize("ending", ["json", "npz", "graphml", "dot"])
+def test_tensors_are_kept(ending: str, tmp_path) -> None:
+    dag = workload("attention-forward:n=2,d=2").dag()
+    path = tmp_path / f"g.{ending}"
+    write_graph(dag, path)
+    again = read_graph(path)
+    assert again.tensors == dag.tensors
+    if ending in ("json", "npz"):
+        assert again.views == dag.views
+    assert again.vertex("S.prod[1,1,0]") == dag.vertex("S.prod[1,1,0]")
+    # Names that make no full block stay names.
+    holes = Dag.from_predecessors([[], [], [0, 1]], names=["x[0]", "x[2]", "y"])
+    write_graph(holes, path)
+    assert [read_graph(path).name(v) for v in range(3)] == ["x[0]", "x[2]", "y"]
+    assert read_graph(path).tensors[0].name == "vertex"
+
+
+def test_what_a_file_of_edges_does_not_keep_is_said(tmp_path) -> None:
+    lost = write_graph(workload("matmul:m=2,n=2,k=2").dag(), tmp_path / "g.mtx")
+    assert lost == ["the names of vertices", "their operations"]
+    constant = Dag.from_predecessors([[], [0]], operations=[1, 1])
+    lost = write_graph(constant, tmp_path / "g.txt")
+    assert lost == ["that 1 of the vertices without operands are no inputs"]
+
+
 @pytest.mark.parametrize("ending", ["hdag", "mtx", "txt", "edges"])
 def test_round_trip_of_edges(ending: str, tmp_path) -> None:
     dag = workload("fft:n=8").dag()
@@ -78,6 +123,13 @@ BAD = {
     "banner.mtx": ("2 2 1\n2 1\n", "MatrixMarket"),
     "symmetric.mtx": ("%%MatrixMarket matrix coordinate real symmetric\n", "general"),
     "odd.txt": ("a b\na b c\n", "line 2"),
+    "mark.txt": ("# pebble: outputs one\n0 1\n", "line 1: expected numbers"),
+    "mark.edges": ("# pebble: inputs 0\n0 1\n", "line 1: expected outputs or vertices"),
+    "many.txt": ("# pebble: 99999999999 vertices\n0 1\n", "far more"),
+    "marked.mtx": (
+        "%%MatrixMarket matrix coordinate real general\n% pebble: outputs 7\n2 2 1\n2 1 3\n",
+        "output '7' is no vertex",
+    ),
     "twice.txt": ("a b\na b\n", "line 2: .*twice"),
 }  # fmt: skip
 
