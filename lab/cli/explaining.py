@@ -62,6 +62,7 @@ def explain_command(
     costs over that. Also said: what recomputation would save, and the first move after which the
     optimum is out of reach. What a graph is too large for is given as an interval.
     """
+    from lab.arguments import as_memory, as_rules, as_workload
     from lab.credit import explain, explain_trace
     from lab.least import ready
     from pebble.errors import IllegalMoveError
@@ -71,6 +72,9 @@ def explain_command(
         raise click.UsageError("--graph goes with a trace: with --strategy, name the graph instead")
     if by_name and memory is None:
         raise click.UsageError("a workload needs --memory")
+    if by_name:
+        what = as_workload(target)
+        as_rules(rules or "hk").check_memory(what.dag(), as_memory(memory or 0, what))
     compiling(ready)
     try:
         with bar("explain", 1000) as show:
@@ -81,7 +85,7 @@ def explain_command(
             if by_name:
                 assert memory is not None
                 credit = explain(
-                    target, strategy, memory, rules or "hk",
+                    what, strategy, memory, rules or "hk",
                     order=order, seconds=seconds, every=every, progress=tell,
                 )  # fmt: skip
             else:

@@ -46,14 +46,17 @@ def improve_command(
 
     Computations are reordered and, unless the rules forbid it, repeated.
     """
+    from lab.arguments import as_memory, as_rules, as_workload
     from lab.improving import improve
     from strategies.local_search import ready
 
     check_target(trace)
+    what = as_workload(workload)
+    as_rules(rules).check_memory(what.dag(), as_memory(memory, what))
     compiling(ready)
     with bar("search", 1000) as show:
         found = improve(
-            workload,
+            what,
             memory,
             rules,
             seconds=seconds,

@@ -54,12 +54,13 @@ def solve_command(
     The referee judges the play. A search that is stopped by --time, or for want of memory, gives
     an interval: no play costs less than lower, the play found costs upper.
     """
-    from lab.arguments import as_workload
+    from lab.arguments import as_memory, as_rules, as_workload
     from lab.solving import solve
     from strategies.optimum.solver import ready
 
     check_target(trace)
     what = as_workload(workload)
+    as_rules(rules).check_memory(what.dag(), as_memory(memory, what))
     compiling(ready)
     with bar("states", None) as show:
         found = solve(what, memory, rules, time=seconds, trace=trace, progress=show)
