@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
@@ -93,6 +94,21 @@ class Curves:
                 parts = [points]
         return [fit for fit in map(fit_slope, parts) if fit is not None]
 
+    def growth(self, slopes: Sequence[float]) -> str:
+        """Word fitted slopes as powers of the axis: one, or one on each side of the switch.
+
+        A slope that is zero to two places reads "constant".
+        """
+        powers = [_power(self.x, slope) for slope in slopes]
+        if not powers:
+            return ""
+        if len(set(powers)) == 1:
+            return powers[0]
+        import sympy
+
+        meeting = f"${sympy.latex(self.meeting)}$"
+        return f"{powers[0]} below {meeting}, {powers[1]} above"
+
     def values(self, place: float) -> dict[str, float]:
         """Return the sizes that the Θ needs at a place, measured or (on an axis of M) not."""
         assert self.bound is not None
@@ -156,9 +172,9 @@ class Scene:
 
     @cached_property
     def bound_names(self) -> str:
-        """Names of the Θ, for a legend."""
-        names = dict.fromkeys(g.bound.name for g in self.groups if g.bound is not None)
-        return ", ".join(names)
+        """Names and sources of the Θ, for a legend."""
+        bounds = dict.fromkeys(g.bound for g in self.groups if g.bound is not None)
+        return "; ".join(f"{b.name}, {b.reference.partition(' (')[0]}" for b in bounds)
 
     @cached_property
     def scale(self) -> float | None:
@@ -224,6 +240,11 @@ class Scene:
             for name, values in sizes.items()
         ]
         return f"{families[0]}: {', '.join(words)}"
+
+
+def _power(name: str, slope: float) -> str:
+    rounded = round(slope, 2) + 0.0  # no negative zero
+    return f"$\\propto {name}^{{{rounded:.2f}}}$" if rounded else "constant"
 
 
 @cache

@@ -72,7 +72,7 @@ class Picture:
                 if not any(map(math.isfinite, heights)):
                     continue
                 fits = group.slopes(strategy, ratio=self.ratio)
-                words = " | ".join(_signed(fit.slope) for fit in fits)
+                words = group.growth([fit.slope for fit in fits])
                 self.ax.plot(
                     places,
                     heights,
@@ -83,7 +83,7 @@ class Picture:
                     markeredgecolor="white",
                     markeredgewidth=0.6,
                     linewidth=1.4,
-                    label=f"{strategy}{group.suffix}" + (f"   slope {words}" if words else ""),
+                    label=f"{strategy}{group.suffix}" + (f": {words}" if words else ""),
                     gid=f"measured:{strategy}{group.suffix}",
                     zorder=5,
                 )
@@ -93,7 +93,7 @@ class Picture:
         scale = self.scene.scale
         if scale is None:
             return
-        label: str | None = f"{scale:.3g} × Θ({self.scene.bound_names})"
+        label: str | None = f"{scale:.3g} × Θ: the least possible order, its constant fitted"
         for group in self.scene.groups:
             places, heights = group.theta(scale, ratio=self.ratio)
             if places:
@@ -142,7 +142,7 @@ class Picture:
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)
         ax.set_xlabel(_AXES.get(self.scene.x, self.scene.x))
-        ax.set_ylabel("I/O over Θ" if self.ratio else "I/O, loads + stores")
+        ax.set_ylabel("I/O ÷ Θ" if self.ratio else "I/O, loads + stores")
         if title != "":
             ax.set_title(title or self.scene.title(), fontsize=11, loc="left")
             ax.set_title(self.provenance(), fontsize=8.5, loc="right", color=_GREY)
@@ -157,7 +157,7 @@ class Picture:
 
     def outside(self) -> None:
         """Grey out what lies outside the regime of the Θ."""
-        label: str | None = f"outside the regime of {self.scene.bound_names}"
+        label: str | None = "here the theorem behind the Θ says nothing"
         for left, right in self.scene.outside(*self.ax.get_xlim()):
             self.ax.axvspan(
                 left, right, color="#e9e9e9", zorder=0, linewidth=0, label=label, gid="outside"
@@ -286,8 +286,3 @@ def _minor(value: float, _: object) -> str:
     exponent = math.floor(math.log10(value) + 1e-9)
     digit = round(value / 10**exponent)
     return rf"$\mathdefault{{{digit}\times10^{{{exponent}}}}}$" if digit in {2, 5} else ""
-
-
-def _signed(slope: float) -> str:
-    rounded = round(slope, 2) + 0.0  # no negative zero
-    return f"{rounded:.2f}".replace("-", "−")

@@ -77,8 +77,8 @@ def io_versus(
     Notes
     -----
     - Points that could not be played are gaps (nan).
-    - The slope in the legend is fitted to the points of a strategy inside the theorem's regime;
-      where the regime has two halves, to each half.
+    - The power in the legend is the slope of a line fitted to the points of a strategy inside the
+      theorem's regime; where the regime has two halves, to each half.
     - A Θ has no constant: it is drawn as ``max(inputs + outputs, scale × Θ)``, with the scale
       fitted (mean of logarithms) to the least I/O of any strategy at the points inside the regime.
     - A crossover is where the strategy with the least I/O changes, interpolated between two
@@ -98,7 +98,7 @@ def io_versus(
     picture.draw(over_d2=over_d2, title=title)
     ax = picture.ax
     if legend:
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), **_legend(ax))
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), **_legend(ax, picture.scene))
     return ax
 
 
@@ -122,20 +122,27 @@ def sheet(results: Results, x: str = "M") -> Figure:
         Picture(Scene(results, x), lower, ratio=True, notes=False).draw(over_d2=False, title="")
         upper.set_xlabel("")
         ax = upper
-    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", **_legend(ax))
+    fig.legend(
+        *ax.get_legend_handles_labels(),
+        loc="outside lower center",
+        **_legend(ax, Scene(results, x)),
+    )
     return fig
 
 
-def _legend(ax: Axes) -> dict[str, Any]:
-    """Return how legends look; a heading explains pairs of slopes."""
+def _legend(ax: Axes, scene: Scene) -> dict[str, Any]:
+    """Return how legends look; the heading says which theorem and what the powers are."""
     labels = ax.get_legend_handles_labels()[1]
-    pairs = any(" | " in label for label in labels)
-    heading = "slope: fitted below | above the $M$ where the regimes of the Θ meet"
+    words = []
+    if scene.bounded:
+        words.append(f"Θ: {scene.bound_names}")
+    if any("propto" in label for label in labels):
+        words.append("powers: straight lines fitted to the points")
     return {
         "ncols": 2,
         "fontsize": 9,
         "frameon": False,
         "handlelength": 2.6,
-        "title": heading if pairs else None,
+        "title": ".   ".join(words) or None,
         "title_fontsize": 8.5,
     }
