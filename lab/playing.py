@@ -33,6 +33,7 @@ def play(
     trace: str | Path | None = None,
     dag: Dag | None = None,
     progress: Callable[[int], None] | None = None,
+    timeline: int | None = None,
 ) -> Report:
     """Let a strategy play a workload under M red pebbles; the referee counts.
 
@@ -53,6 +54,8 @@ def play(
         The workload's DAG, where it is already built.
     progress : callable, optional
         Called now and then with the number of moves judged so far.
+    timeline : int, optional
+        Keep the counts of at most so many moments as ``timeline`` of the report.
 
     Returns
     -------
@@ -87,7 +90,7 @@ def play(
     try:
         with _recording(trace, workload, strategy, dag, memory, rules) as record:
             moves = map(record, strategy.under(rules).moves(workload, memory, dag))
-            return referee(dag, moves, memory, rules, **names, progress=progress)
+            return referee(dag, moves, memory, rules, **names, progress=progress, timeline=timeline)
     except IllegalMoveError as error:
         if rules in (HK, ONE_SHOT):
             raise
@@ -127,6 +130,7 @@ def check(
     rules: RulesLike | None = None,
     *,
     progress: Callable[[int], None] | None = None,
+    timeline: int | None = None,
 ) -> Report:
     """Judge a trace, ours or not, move by move.
 
@@ -140,6 +144,8 @@ def check(
         Judge under another M or other rules than the header's.
     progress : callable, optional
         Called now and then with the number of moves judged so far.
+    timeline : int, optional
+        Keep the counts of at most so many moments as ``timeline`` of the report.
 
     Returns
     -------
@@ -167,9 +173,16 @@ def check(
     from pebble.referee import referee
 
     source = of_trace(trace, graph, memory, rules)
-    names = {"workload": str(source.workload), "strategy": source.strategy}
-    chunks = source.chunks()
-    return referee(source.dag, chunks, source.memory, source.rules, **names, progress=progress)
+    return referee(
+        source.dag,
+        source.chunks(),
+        source.memory,
+        source.rules,
+        workload=str(source.workload),
+        strategy=source.strategy,
+        progress=progress,
+        timeline=timeline,
+    )
 
 
 def check_playable(workload: Workload, strategy: Strategy, memory: int, rules: Rules = HK) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pebble import _replay
 from pebble.errors import InvalidMoveError
@@ -15,6 +17,7 @@ from pebble.legality import Violation, unfinished, violation
 from pebble.moves import MAX_VERTICES, VERTEX_MASK, Moves
 from pebble.report import Report, Traffic
 from pebble.rules import HK, Rules
+from pebble.timeline import Sampler
 
 if TYPE_CHECKING:
     from pebble.dag import Dag
@@ -137,8 +140,13 @@ class Replay:
         """Whether a vertex has been computed at some time."""
         return bool(self._state[vertex] & _replay.COMPUTED)
 
+    @property
+    def traffic(self) -> npt.NDArray[np.int64]:
+        """Loads and stores so far of each of ``dag.tensors``, shape (tensors, 2)."""
+        return self._traffic
+
     def tensors(self) -> dict[str, Traffic]:
-        """Return the loads and stores of each tensor so far."""
+        """Return the loads and stores of each tensor so far, by name."""
         traffic: dict[str, Traffic] = {}
         pairs = zip(self.dag.tensors, self._traffic.tolist(), strict=True)
         for tensor, (loads, stores) in pairs:
@@ -229,6 +237,7 @@ def referee(
     workload: str = "",
     strategy: str = "",
     progress: Callable[[int], None] | None = None,
+    timeline: int | None = None,
 ) -> Report:
     """Replay a whole play and return its counts.
 
@@ -246,6 +255,8 @@ def referee(
         What the report says of the play's origin; ``dag.source`` by default.
     progress : callable, optional
         Called now and then with the number of moves judged so far.
+    timeline : int, optional
+        Keep the counts of at most so many moments (2 or more) as ``timeline`` of the report.
 
     Returns
     -------
@@ -259,6 +270,8 @@ def referee(
         the words of `Game.explain`.
     BudgetError
         If M is less than the DAG can be played with under the rules.
+    SpecError
+        If ``timeline`` is less than 2.
 
     Examples
     --------
@@ -274,11 +287,16 @@ def referee(
     pebble.errors.IllegalMoveError: the play ends after 3 moves with output z not blue; ...
     """
     replay = Replay(dag, memory, rules)
+    sampler = None if timeline is None else Sampler(replay, timeline)
+    feed = replay.feed if sampler is None else sampler.feed
     for chunk in _sliced(chunks):
-        replay.feed(chunk)
+        feed(chunk)
         if progress is not None:
             progress(replay.step)
-    return replay.finish(workload, strategy)
+    report = replay.finish(workload, strategy)
+    if sampler is None:
+        return report
+    return dataclasses.replace(report, timeline=sampler.finish())
 
 
 def _sliced(chunks: Moves | Iterable[Moves]) -> Iterator[Moves]:

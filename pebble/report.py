@@ -13,6 +13,8 @@ from pebble.rules import Rules
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from pebble.timeline import Timeline
+
 __all__ = ["Report", "Traffic"]
 
 
@@ -44,6 +46,8 @@ class Report:
         All moves, deletes included.
     tensors : mapping of str to Traffic
         Loads and stores by the tensor that owns the vertex; tensors without traffic are left out.
+    timeline : Timeline, optional
+        The counts as they grew, where the referee was asked for them; no part of comparisons.
 
     Examples
     --------
@@ -72,6 +76,7 @@ class Report:
     peak_red: int
     moves: int
     tensors: Mapping[str, Traffic] = field(default_factory=dict, hash=False)
+    timeline: Timeline | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.rules, str):
@@ -114,18 +119,27 @@ class Report:
         }
         if self.rules.compute_price:
             shown["cost"] = str(self.cost)
+        if self.timeline is not None:
+            shown["timeline"] = self.timeline.to_json()
         return shown
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Read what `to_json` wrote."""
-        names = [f.name for f in dataclasses.fields(cls) if f.name not in ("rules", "tensors")]
+        read = {"rules", "tensors", "timeline"}
+        names = [f.name for f in dataclasses.fields(cls) if f.name not in read]
         tensors = {
             name: Traffic(traffic["loads"], traffic["stores"])
             for name, traffic in data["tensors"].items()
         }
         values = {name: data[name] for name in names}
-        return cls(**values, rules=Rules.parse(data["rules"]), tensors=tensors)
+        timeline = None
+        if "timeline" in data:
+            from pebble.timeline import Timeline
+
+            timeline = Timeline.from_json(data["timeline"])
+        rules = Rules.parse(data["rules"])
+        return cls(**values, rules=rules, tensors=tensors, timeline=timeline)
 
     def __str__(self) -> str:
         who = f"{self.workload or 'a play'}{f' by {self.strategy}' if self.strategy else ''}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FINDING", "MISUSE", "PebbleGroup", "bar", "check_target", "example", "finding"]
 __all__ += ["compiling", "json_option", "memory_option", "rules_option", "say_json", "say_table"]
-__all__ += ["strategy_option"]
+__all__ += ["strategy_option", "timeline_option"]
 
 #: Exit codes: a finding (an illegal trace, a claim that fails), misuse, Ctrl-C, a closed pipe.
 FINDING, MISUSE, INTERRUPTED, CLOSED = 1, 2, 130, 141
@@ -132,6 +132,17 @@ def strategy_option(function: F) -> F:
     """Add a required ``--strategy``."""
     option = click.option(
         "--strategy", "-s", required=True, help="As flash or flash:rows=8; see `pebble list`."
+    )
+    return option(function)
+
+
+def timeline_option(function: F) -> F:
+    """Add ``--timeline``."""
+    option = click.option(
+        "--timeline",
+        type=click.IntRange(min=2),
+        metavar="N",
+        help="Also give the counts at up to N moments.",
     )
     return option(function)
 

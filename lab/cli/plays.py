@@ -17,6 +17,7 @@ from lab.cli.group import (
     rules_option,
     say_json,
     strategy_option,
+    timeline_option,
 )
 from lab.cli.layer import as_layer, layer_options, say_layer
 
@@ -46,6 +47,7 @@ __all__ = ["check_command", "count_command", "play_command"]
 @click.option(
     "--execute", "seed", type=click.IntRange(min=0), help="Carry it out on random numbers."
 )
+@timeline_option
 @layer_options
 @json_option
 def play_command(
@@ -55,6 +57,7 @@ def play_command(
     rules: str,
     trace: Path | None,
     seed: int | None,
+    timeline: int | None,
     heads: int | None,
     batch: int | None,
     width: str | None,
@@ -76,13 +79,16 @@ def play_command(
     budget = as_memory(memory, what)
     check_playable(what, how, budget, judged_by)
     with bar("moves", _moves(what, how, budget)) as progress:
-        report = play(what, how, budget, judged_by, trace=trace, progress=progress)
+        report = play(
+            what, how, budget, judged_by, trace=trace, progress=progress, timeline=timeline
+        )
     done = None if seed is None else execute(what, how, budget, seed)
     more = {} if done is None else {"execution": done.to_json()}
     if layer is not None:
         more["layer"] = layer.traffic(report)
     _say(what, report, more, as_json=as_json)
     if not as_json:
+        _say_timeline(report)
         if layer is not None:
             say_layer(layer, report)
         if done is not None:
@@ -171,9 +177,16 @@ def count_command(
 )
 @click.option("--memory", "-M", help="Judge under this M instead of the header's.")
 @click.option("--rules", help="Judge by these rules instead of the header's.")
+@timeline_option
 @json_option
 def check_command(
-    trace: Path, graph: str | None, memory: str | None, rules: str | None, *, as_json: bool
+    trace: Path,
+    graph: str | None,
+    memory: str | None,
+    rules: str | None,
+    timeline: int | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Judge every move of TRACE; explain the first illegal one and exit with 1, or count.
 
@@ -185,7 +198,7 @@ def check_command(
 
     try:
         with bar("moves", None) as progress:
-            report = check(trace, graph, memory, rules, progress=progress)
+            report = check(trace, graph, memory, rules, progress=progress, timeline=timeline)
     except IllegalMoveError as error:
         if as_json:
             say_json(_verdict(error))
@@ -196,6 +209,12 @@ def check_command(
         say_json(report.to_json() | {"legal": True})
     else:
         click.echo(f"legal and finished\n\n{report}")
+        _say_timeline(report)
+
+
+def _say_timeline(report: Report) -> None:
+    if report.timeline is not None:
+        click.echo(f"\ntimeline; of each tensor its I/O\n{report.timeline}")
 
 
 def _verdict(error: IllegalMoveError) -> dict[str, Any]:

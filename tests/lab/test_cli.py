@@ -132,6 +132,22 @@ def test_budgets_may_be_formulas_and_names_aliases():
     assert by_formula == run_json("count", BACKWARD, "-s", "flash", "-M", "64")
 
 
+def test_play_and_check_give_a_timeline():
+    play = ("play", BACKWARD, "-s", "flash", "-M", 32, "--timeline", 20)
+    line = run_json(*play, "--trace", "play.pbl")["timeline"]
+    report = run_json("check", "play.pbl", "--timeline", 20)
+    assert report["timeline"] == line
+    assert 10 <= len(line["moves"]) <= 20
+    ends = {name: line[name][-1] for name in ("moves", "loads", "stores", "computes")}
+    assert ends == {name: report[name] for name in ends}
+    last = {name: {way: counts[-1] for way, counts in tensor.items()}
+            for name, tensor in line["tensors"].items()}  # fmt: skip
+    assert last == report["tensors"]
+    rows = run(*play).stdout.split("timeline; of each tensor its I/O\n")[1].splitlines()
+    assert len(rows) == 1 + len(line["moves"])
+    assert refused(*play[:-1], 1).startswith("Error: Invalid value for '--timeline'")
+
+
 def test_play_prints_a_table():
     shown = run("play", BACKWARD, "--strategy", "flash", "--memory", "64").stdout
 
