@@ -27,6 +27,7 @@ __all__ = [
     "store_probabilities",
     "store_score_gradients",
     "stored_probabilities_pass",
+    "stream_gradients",
 ]
 
 
@@ -142,7 +143,7 @@ def columns_pass(s: Schedule, columns: Size, keep: bool = False) -> None:
             for j in s.each(J):
                 make_probability(s, i, j)
             s.free(l[i])
-            _stream_gradients(s, i, J, d)
+            stream_gradients(s, i, J, d)
             s.load(D[i])
             for j in s.each(J):
                 make_score_gradient(s, i, j)
@@ -155,7 +156,7 @@ def columns_pass(s: Schedule, columns: Size, keep: bool = False) -> None:
         s.free(K[J, :], V[J, :])
 
 
-def _stream_gradients(s: Schedule, i: Range, J: Range, d: Size) -> None:
+def stream_gradients(s: Schedule, i: Range, J: Range, d: Size) -> None:
     """Add dO_i, scalar by scalar, to dV[J, :] by P[i, J] and to dP[i, J] by V[J, :]."""
     dO, dP, dV = s.arrays("dO", "dP", "dV")
     for k in s.each(d):
@@ -174,7 +175,7 @@ def stored_probabilities_pass(s: Schedule, columns: Size) -> None:
         s.load(V[J, :])
         for i in s.each(n):
             s.load(P[i, J])
-            _stream_gradients(s, i, J, d)
+            stream_gradients(s, i, J, d)
             s.load(D[i])
             for j in s.each(J):
                 make_score_gradient(s, i, j)

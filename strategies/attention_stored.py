@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from strategies.attention_backward import store_probabilities, store_score_gradients
+from strategies.attention_backward import (
+    make_score_gradient,
+    store_probabilities,
+    store_score_gradients,
+    stream_gradients,
+)
 from strategies.attention_forward import residual, roles, store_exponentials, stream_scores
 from strategies.operators import put, stationary
 
@@ -13,8 +18,10 @@ if TYPE_CHECKING:
     from strategies.schedule import Range, Schedule
 
 __all__ = [
+    "exponentials_pass",
     "finish_gradient_tile",
     "gradient_pass",
+    "p_outer",
     "p_pass",
     "probabilities_outer",
     "probabilities_pass",
@@ -36,6 +43,29 @@ def scores_pass(s: Schedule, rows: Size) -> None:
             store_exponentials(s, I, j)
         s.free(Q[I, :])
         put(s, l[I])
+
+
+def exponentials_pass(s: Schedule, columns: Size) -> None:
+    """dV and dS from stored A: V and dV resident, A is read and dS written once."""
+    A, P, V, l, D, dS, dV = s.arrays("A", "P", "V", "l", "D", "dS", "dV")
+    n, d = V.size
+    for J in s.blocks(n, columns):
+        s.load(V[J, :])
+        for i in s.each(n):
+            s.load(l[i])
+            for j in s.each(J):
+                s.load(A[i, j])
+                s.compute(P[i, j])
+                s.free(A[i, j])
+            s.free(l[i])
+            stream_gradients(s, i, J, d)
+            s.load(D[i])
+            for j in s.each(J):
+                make_score_gradient(s, i, j)
+                put(s, dS[i, j])
+            s.free(D[i])
+        put(s, dV[J, :])
+        s.free(V[J, :])
 
 
 def scores_outer(s: Schedule, a: Size, b: Size) -> None:
@@ -167,3 +197,21 @@ def p_pass(s: Schedule, rows: Size) -> None:
                 _p(s, i, j)
                 put(s, p[i, j])
         s.free(c[I, :], l[I], r[I])
+
+
+def p_outer(s: Schedule, a: Size, b: Size) -> None:
+    """p from stored A, stored once, by a x b tiles of q."""
+    A, f, l, q, r, p = s.arrays("A", "f", "l", "q", "r", "p")
+
+    def finish(s: Schedule, I: Range, J: Range) -> None:
+        s.load(l[I], r[I])
+        for i in s.each(I):
+            for j in s.each(J):
+                s.load(A[i, j])
+                s.compute(f[i, j])
+                s.free(A[i, j])
+                _p(s, i, j)
+                put(s, p[i, j])
+        s.free(l[I], r[I])
+
+    stationary(s, q, a, b, finish)

@@ -40,7 +40,8 @@ class Stored(TileStrategy):
 
     Forward A is stored: (1 + x)^2 n^2 for x = d / sqrt(M) between 1 and 2. Backward dS is stored
     (``keep=first``: 9 x^2 + 2), or P and dS (``keep=both``: 5 x^2 + 5). On the gradient A is
-    stored (6 x^2 + 3), or A and p (2 x^2 + 4 x + 3).
+    stored (6 x^2 + 3), or A and p (2 x^2 + 4 x + 3, and 8 x + 3 below). On the training step A is
+    stored by the forward pass, read for O and again for P, and dS is stored (``keep=both``).
 
     Parameters
     ----------
@@ -61,6 +62,7 @@ class Stored(TileStrategy):
         "attention-forward",
         "attention-backward",
         "attention-gradient",
+        "attention-training",
     )
     variants: ClassVar[tuple[str, ...]] = ("stored", "stored:keep=both")
 
@@ -72,6 +74,8 @@ class Stored(TileStrategy):
             return "with form=as24 the normalised f is formed before f h: algorithm6 plays it"
         if self.keep == "both" and workload.name == "attention-forward":
             return "forward there is one array to keep: take keep=first"
+        if self.keep == "first" and workload.name == "attention-training":
+            return "on the training step A and dS are both kept: take keep=both"
         return super().refusal(workload)
 
     def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
@@ -81,6 +85,15 @@ class Stored(TileStrategy):
             return [self._scores(formula), product]
         if workload.name == "attention-backward":
             return self._backward(formula)
+        if workload.name == "attention-training":
+            dS = _rows("dV and dS", attention_stored.exponentials_pass, formula, "columns", "b")
+            return [
+                self._scores(formula),
+                streaming_product(formula["U"], attention_forward.normalise_tile),
+                (Phase("D", attention_backward.row_terms),),
+                (dS,),
+                *(streaming_product(formula[name]) for name in ("dQ", "dK")),
+            ]
         return self._gradient(formula)
 
     def _scores(self, formula: Formula) -> Choice:
@@ -116,6 +129,9 @@ class Stored(TileStrategy):
         if self.keep == "first":
             last: list[Choice] = [(_rows("G", attention_stored.gradient_pass, formula),)]
         else:
-            p = _rows("p", attention_stored.p_pass, formula)
-            last = [(p,), streaming_product(formula["G"])]
+            p = (
+                _rows("p by rows", attention_stored.p_pass, formula),
+                outer("p", attention_stored.p_outer, formula["q"]),
+            )
+            last = [p, streaming_product(formula["G"])]
         return [*first, *last, streaming_product(formula["dX"])]
