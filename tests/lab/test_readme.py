@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from lab import sweep
 from lab.cli import main
+from lab.layers import bytes_text
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -84,3 +85,39 @@ def test_the_example_of_ones_own_dag(monkeypatch, capsys):
     assert f"M =  4: I/O of naive {8 * (22 * 4 + 2 * 3)}" in out
     assert "the trace is legal and moves 405" in out
     assert "under M = 7: step 17: COMPUTE u[1,3] would make 8 red: delete one first" in out
+
+
+def test_the_example_of_ones_own_model(monkeypatch, capsys):
+    arguments = ("--d", "16", "--n", "64", "--heads", "2", "--layers", "3", "--batch", "5")
+    more = ("--bytes", "fp16", "--strategies", "flash,flash2")
+
+    out = example("your_model.py", *arguments, *more, monkeypatch=monkeypatch, capsys=capsys)
+
+    # No play moves less than Q, K, V, dO in and O, dQ, dK, dV out, once each: for 2 x 3 heads and
+    # 5 sequences, in bytes of two.
+    assert bytes_text(8 * 64 * 16 * 2 * 3 * 5 * 2) in out.splitlines()[-1]
+    assert "no less than" in out
+
+
+def test_the_example_of_ones_own_strategy(monkeypatch, capsys):
+    out = example("your_own_strategy.py", monkeypatch=monkeypatch, capsys=capsys)
+
+    # By hand: of 150, a row of K and one of V take 16, temporaries 3, and a row of Q with its sums
+    # 17: seven rows, ten blocks. Q and O are moved once, K and V once for each block.
+    n, d, blocks = 64, 8, -(-64 // ((150 - 16 - 3) // 17))
+    assert f"I/O          {2 * n * d + 2 * n * d * blocks:,} " in out
+    assert "I/O = 2*T_a*d*n + 2*d*n" in out
+    assert "it is attention: True" in out
+    assert re.search(r"check_strategy: \d+ plays, every promise kept", out)
+
+
+def test_the_example_of_a_lecture(folder, monkeypatch, capsys):
+    out = example("teaching_a_lecture.py", monkeypatch=monkeypatch, capsys=capsys)
+
+    # Six inputs and the output, and with three pebbles two of the three products wait outside.
+    assert "the homework has par 11" in out
+    assert "COMPUTE r needs q red" in out
+    assert re.search(r"ada.txt: I/O \d+, \d+ above par", out)
+    assert "bob.txt: step 4: LOAD b would make 4 red" in out
+    made = {path.name for path in (folder / "lecture").iterdir()}
+    assert {"lecture.html", "flash.png", "flash.gif", "grades.csv"} <= made
