@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from bounds.dag_bound import DagBound
     from graphs.registry import Workload
     from pebble.dag import Dag
     from pebble.moves import Moves
@@ -118,6 +119,7 @@ def least(
     orders: list[npt.NDArray[np.uint32]] | None = None,
     seed: int = 1,
     progress: Callable[[float], None] | None = None,
+    note: Callable[[DagBound], None] | None = None,
 ) -> Least | None:
     """Find the least cost of a workload, or the best interval that the time allows.
 
@@ -144,6 +146,8 @@ def least(
         Seed of the local search.
     progress : callable, optional
         Called now and then with the share of the time used.
+    note : callable, optional
+        Called with each bound of the graph itself, which are then computed in any case.
 
     Returns
     -------
@@ -182,10 +186,10 @@ def least(
         else:
             best = Least(found.lower, best.upper, "exact search, stopped", best.upper_by)
         have = True
-        if best.exact:
+        if best.exact and note is None:
             return best
     if rules.compute_price == 0:
-        value, name = _bound(workload, dag, memory, rules, left(0.3))
+        value, name = _bound(workload, dag, memory, rules, left(0.5), note)
         if value > best.lower:
             best = Least(value, best.upper, name, best.upper_by, best.moves)
     if have and best.exact:
@@ -225,10 +229,15 @@ def _starts(
 
 
 def _bound(
-    workload: Workload, dag: Dag, memory: int, rules: Rules, seconds: float
+    workload: Workload,
+    dag: Dag,
+    memory: int,
+    rules: Rules,
+    seconds: float,
+    note: Callable[[DagBound], None] | None,
 ) -> tuple[int, str]:
     """Return the greatest lower bound that holds under the rules, and its name."""
-    from lab.dag_bounds import MOST_VERTICES
+    from lab.dag_bounds import dag_bounds_of
     from lab.yardsticks import certified_least, compulsory_of
 
     value, name = 0, "nothing"
@@ -237,10 +246,9 @@ def _bound(
     certified = certified_least(workload, memory, rules)
     if certified is not None and certified.value > value:
         value, name = int(certified.value), certified.name
-    if len(dag) <= MOST_VERTICES:
-        from bounds.any_dag import bounds_of
-
-        for bound in bounds_of(dag, memory, rules, time=seconds):
-            if bound.value > value:
-                value, name = bound.value, bound.name
+    for bound in dag_bounds_of(workload, memory, rules, time=seconds):
+        if bound.value > value:
+            value, name = bound.value, bound.name
+        if note is not None:
+            note(bound)
     return value, name

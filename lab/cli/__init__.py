@@ -8,6 +8,7 @@ from lab.cli.catalogue import graph_command, list_command
 from lab.cli.devices import devices_command
 from lab.cli.explaining import explain_command
 from lab.cli.gaming import game_command
+from lab.cli.gapping import gap_command
 from lab.cli.group import PebbleGroup, example
 from lab.cli.improving import improve_command
 from lab.cli.pictures import animate_command, picture_command
@@ -48,6 +49,7 @@ for _command in (
     picture_command,
     animate_command,
     explain_command,
+    gap_command,
     page_command,
     game_command,
     grade_command,
