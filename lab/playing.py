@@ -213,7 +213,7 @@ def _recording(
     from pebble.trace import Header, trace_writer
 
     header = Header(str(workload), dag.fingerprint, len(dag), memory, rules, str(strategy))
-    with trace_writer(path, header) as writer:
+    with trace_writer(path, header, graph=dag) as writer:
 
         def record(moves: Moves) -> Moves:
             writer.write(moves)

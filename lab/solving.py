@@ -62,5 +62,5 @@ def solve(
     if trace is not None:
         how = "optimal" if found.finished else "best found by the exact search"
         header = Header(str(what), dag.fingerprint, len(dag), budget, rules, how)
-        write_trace(trace, header, found.moves)
+        write_trace(trace, header, found.moves, graph=dag)
     return found

@@ -7,7 +7,7 @@ import numpy as np
 from pebble._jit import jit
 from pebble.operations import ADD, DIV, EXP, INPUT, MAX, MUL, SUB
 
-__all__ = ["evaluate", "execute"]
+__all__ = ["evaluate", "execute", "execute_partial"]
 
 
 @jit
@@ -52,6 +52,61 @@ def execute(moves, indptr, preds, operations, fast, slow, given):  # type: ignor
             fast[v] = slow[v]
         elif kind == 1:
             slow[v] = fast[v]
+        elif kind == 3:
+            fast[v] = np.nan
+        elif operations[v] != INPUT:
+            x, y = fast[preds[indptr[v]]], fast[preds[indptr[v + 1] - 1]]
+            fast[v] = _apply(operations[v], x, y)
+        elif given.size:
+            fast[v] = given[v]
+    return moves.size
+
+
+@jit
+def _share(operation, x, is_first, is_last):  # type: ignore[no-untyped-def]
+    """Return what one operand, in its slot or in both, adds to an aggregate."""
+    if is_first and is_last:
+        return _apply(operation, x, x)
+    if is_last and operation == SUB:
+        return -x
+    if is_last and operation == DIV:
+        return np.divide(1.0, x)
+    return x
+
+
+@jit
+def _combine(operation, x, y):  # type: ignore[no-untyped-def]
+    """Join two parts of an aggregate: sums and differences add, products and quotients multiply."""
+    if operation == SUB:
+        return x + y
+    if operation == DIV:
+        return x * y
+    return _apply(operation, x, y)
+
+
+@jit
+def execute_partial(  # type: ignore[no-untyped-def]
+    moves, indptr, preds, owner, operations, fast, slow, given, begun
+):
+    """As `execute`, with partial computes; ``begun`` marks the fast cells that hold something."""
+    for i in range(moves.size):
+        v, kind = np.int64(moves[i] & np.uint32((1 << 30) - 1)), moves[i] >> np.uint32(30)
+        if kind == 2 and slow.size <= v < slow.size + preds.size:
+            e = v - slow.size
+            v = owner[e]
+            is_first, is_last = e == indptr[v], e + 1 == indptr[v + 1]
+            share = _share(operations[v], fast[preds[e]], is_first, is_last)
+            fast[v] = _combine(operations[v], fast[v], share) if begun[v] else share
+            begun[v] = True
+            continue
+        if v >= slow.size:
+            return i
+        if kind == 1:
+            slow[v] = fast[v]
+            continue
+        begun[v] = kind != 3
+        if kind == 0:
+            fast[v] = slow[v]
         elif kind == 3:
             fast[v] = np.nan
         elif operations[v] != INPUT:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pebble._jit import jit
 from pebble.errors import PebbleError, TraceError
-from pebble.moves import LETTERS, Move, Moves, unpack
+from pebble.moves import COMPUTE, LETTERS, Move, Moves, unpack
 
 if TYPE_CHECKING:
     from pebble.dag import Dag
@@ -24,11 +24,17 @@ _LINE = 1 << 20  # no line of a trace is longer
 
 
 class TextWriter:
-    """Writes the readable form; vertices by name when a DAG is given for it."""
+    """Writes the readable form; vertices by name when a DAG is given for it.
 
-    def __init__(self, file: BinaryIO, fields: dict[str, str], dag: Dag | None) -> None:
+    ``graph`` is the DAG played on where moves may be partial computes, which are written ``P u v``.
+    """
+
+    def __init__(
+        self, file: BinaryIO, fields: dict[str, str], dag: Dag | None, graph: Dag | None = None
+    ) -> None:
         self._file = file
         self._dag = dag
+        self._graph = graph
         self.count = 0
         lines = [f"{TITLE} {fields['version']}"]
         lines += [f"# {key} {value}".rstrip() for key, value in fields.items() if key != "version"]
@@ -36,7 +42,9 @@ class TextWriter:
 
     def write(self, moves: Moves) -> None:
         """Write packed moves."""
-        if self._dag is None:
+        if self._dag is None and self._graph is not None:
+            self._file.write("".join(_numbered(moves, self._graph)).encode())
+        elif self._dag is None:
             for start in range(0, moves.size, _BLOCK):
                 part = moves[start : start + _BLOCK]
                 text = np.empty(13 * part.size, np.uint8)  # a letter, a blank, 10 digits, newline
@@ -44,7 +52,7 @@ class TextWriter:
         else:
             kinds, vertices = unpack(moves)
             lines = [
-                f"{LETTERS[kind]} {self._dag.name(v)}\n"
+                f"{Move(kind, v).named(self._dag)}\n"
                 for kind, v in zip(kinds.tolist(), vertices.tolist(), strict=True)
             ]
             self._file.write("".join(lines).encode())
@@ -53,6 +61,21 @@ class TextWriter:
     def close(self) -> None:
         """Write the footer."""
         self._file.write(f"# end {self.count}\n".encode())
+
+
+def _numbered(moves: Moves, graph: Dag) -> Iterator[str]:
+    """Yield the lines of moves among which are partial computes, vertices by number."""
+    size = len(graph)
+    kinds, vertices = unpack(moves)
+    edges = np.maximum(vertices.astype(np.int64) - size, 0)
+    results = np.searchsorted(graph.indptr, edges, side="right") - 1
+    for kind, v, edge, result in zip(
+        kinds.tolist(), vertices.tolist(), edges.tolist(), results.tolist(), strict=True
+    ):
+        if kind == COMPUTE and v >= size:
+            yield f"P {graph.predecessors[edge]} {result}\n"
+        else:
+            yield f"{LETTERS[kind]} {v}\n"
 
 
 def read_fields(file: BinaryIO, keys: list[str], where: str) -> dict[str, str] | None:

@@ -8,8 +8,9 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pebble.legality import Violation, broken_rule, unfinished, violation
-from pebble.moves import COMPUTE, DELETE, LOAD, STORE, Move
+from pebble.moves import COMPUTE, DELETE, LOAD, STORE, Move, edge_of
 from pebble.operations import INPUT
+from pebble.partial import EVER, FAST, SLOW, Ledger
 from pebble.report import Report, Traffic
 from pebble.rules import HK, Rules
 
@@ -58,10 +59,11 @@ class LegalMoves(Collection[Move]):
 
     def __iter__(self) -> Iterator[Move]:
         game = self._game
+        edges = game.dag.predecessors.size if game.rules.partial else 0
         candidates = (
             (LOAD, game.blue),
             (STORE, game.red),
-            (COMPUTE, range(len(game.dag))),
+            (COMPUTE, range(len(game.dag) + edges)),
             (DELETE, game.red),
         )
         for kind, vertices in candidates:
@@ -76,12 +78,23 @@ class LegalMoves(Collection[Move]):
         return f"<LegalMoves: {', '.join(move.named(self._game.dag) for move in self)}>"
 
 
+class _Before(NamedTuple):
+    """Under partial computation: the vertex concerned, as it was before a move."""
+
+    ledger: Any
+    is_red: bool
+    is_blue: bool
+    computed: int
+    recomputes: int
+
+
 class _Made(NamedTuple):
     """A move with what is needed to take it back."""
 
     move: Move
     overfull: int
     peak_red: int
+    partial: _Before | None = None
 
 
 class Game:
@@ -130,6 +143,8 @@ class Game:
         self._computed: Counter[int] = Counter()
         self._kinds = [0, 0, 0, 0]
         self._history: list[_Made] = []
+        self._recomputes = 0
+        self._ledger = Ledger(dag) if rules.partial else None
 
     # -- position ----------------------------------------------------------------------------
 
@@ -160,6 +175,13 @@ class Game:
         """Whether a vertex has been computed at some time."""
         return vertex in self._computed
 
+    def absorbed(self, vertex: int, where: int) -> AbstractSet[int]:
+        """Return the operands a vertex has absorbed, under partial computation (`pebble.partial`)."""
+        return frozenset() if self._ledger is None else self._ledger.absorbed(vertex, where)
+
+    def _has_whole(self, vertex: int, where: int) -> bool:
+        return len(self.absorbed(vertex, where)) == self.dag.operands(vertex).size
+
     @property
     def is_finished(self) -> bool:
         """Whether the play may end here."""
@@ -173,7 +195,8 @@ class Game:
         for v in vertices:
             given = self.dag.operations[v] == INPUT and not rules.free_inputs
             computed = given or v in self._computed
-            done = computed if rules.unstored_outputs else v in self._blue
+            is_blue = v in self._blue and (not rules.partial or self._has_whole(v, SLOW))
+            done = computed if rules.unstored_outputs else is_blue
             if (rules.complete and not computed) or (v in outputs and not done):
                 yield v
 
@@ -206,7 +229,9 @@ class Game:
 
     @property
     def recomputes(self) -> int:
-        """Number of COMPUTE moves on vertices computed before."""
+        """Number of COMPUTE moves on vertices computed (or edges absorbed) before."""
+        if self._ledger is not None:
+            return self._recomputes
         return self.computes - len(self._computed)
 
     @property
@@ -251,10 +276,12 @@ class Game:
         refusal = violation(self, move.kind, move.vertex)
         if refusal is not None:
             raise refusal.error()
-        self._history.append(_Made(move, self.overfull, self.peak_red))
+        v, before = move.vertex, None
+        if self._ledger is not None:
+            v, before = self._absorb(self._ledger, move)
+        self._history.append(_Made(move, self.overfull, self.peak_red, before))
         self._kinds[move.kind] += 1
         self.overfull = -1
-        v = move.vertex
         if move.kind == LOAD:
             self._red.add(v)
             if self.rules.moving_loads:
@@ -263,7 +290,8 @@ class Game:
             self._blue.add(v)
         elif move.kind == COMPUTE:
             self._red.add(v)
-            self._computed[v] += 1
+            if self._ledger is None or self._has_whole(v, FAST):
+                self._computed[v] += 1
             if len(self._red) > self.memory:
                 self.overfull = v
         else:
@@ -281,10 +309,12 @@ class Game:
         """
         if not self._history:
             raise IndexError("there is no move to take back")
-        move, self.overfull, self.peak_red = self._history.pop()
+        move, self.overfull, self.peak_red, before = self._history.pop()
         self._kinds[move.kind] -= 1
         v = move.vertex
-        if move.kind == LOAD:
+        if before is not None:
+            self._restore(before)
+        elif move.kind == LOAD:
             self._red.remove(v)
             if self.rules.moving_loads:
                 self._blue.add(v)
@@ -298,6 +328,31 @@ class Game:
         else:
             self._red.add(v)
         return move
+
+    def _absorb(self, ledger: Ledger, move: Move) -> tuple[int, _Before]:
+        """Make a move in the ledger; return the vertex concerned, and what it was before."""
+        edge = edge_of(self.dag, move.vertex) if move.kind == COMPUTE else None
+        v = move.vertex if edge is None else edge[1]
+        is_red, is_blue = v in self._red, v in self._blue
+        computed, recomputes = self._computed[v], self._recomputes
+        if move.kind == COMPUTE:
+            again = ledger.absorbed(v, EVER)
+            self._recomputes += bool(again or computed) if edge is None else edge[0] in again
+        undo = ledger.make(move.kind, move.vertex, is_red=is_red)
+        if move.kind == LOAD and self.rules.moving_loads:
+            ledger.forget(v)
+        return v, _Before(undo, is_red, is_blue, computed, recomputes)
+
+    def _restore(self, before: _Before) -> None:
+        """Take a move back in the ledger and on the board."""
+        assert self._ledger is not None
+        v = self._ledger.undo(before.ledger)
+        for pebbles, had in ((self._red, before.is_red), (self._blue, before.is_blue)):
+            (pebbles.add if had else pebbles.discard)(v)
+        self._computed[v] = before.computed
+        if not before.computed:
+            del self._computed[v]
+        self._recomputes = before.recomputes
 
     def _read(self, move: Move | str) -> Move:
         return Move.parse(move, self.dag) if isinstance(move, str) else move
@@ -353,7 +408,7 @@ class Game:
             lines.append(f"{len(self.dag):,} vertices; those that are red:")
         for v in shown:
             marks = ("R" if v in self._red else ".") + ("B" if v in self._blue else ".")
-            lines.append(f"  {marks}  {self.dag.describe(v)}")
+            lines.append(f"  {marks}  {self.dag.describe(v)}{self._progress(v)}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -366,3 +421,12 @@ class Game:
         if drawn is None:
             return f"<pre>{escape(str(self))}</pre>"
         return f"<p>{escape(self._summary())}</p>{drawn}"
+
+    def _progress(self, vertex: int) -> str:
+        """Say how much of a vertex has been absorbed where it is not all or nothing."""
+        said = [
+            f"{len(self.absorbed(vertex, where))} absorbed in {what} memory"
+            for where, what, pebbles in ((FAST, "fast", self._red), (SLOW, "slow", self._blue))
+            if vertex in pebbles and not self._has_whole(vertex, where)
+        ]
+        return f"  ({', '.join(said)})" if said and self.rules.partial else ""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from pebble.errors import IllegalMoveError
-from pebble.moves import DELETE, KINDS, LOAD, STORE, Move
+from pebble.moves import COMPUTE, DELETE, KINDS, LOAD, STORE, Move, edge_of
 from pebble.operations import INPUT
+from pebble.partial import EVER, FAST, SLOW
 
 if TYPE_CHECKING:
     from pebble.dag import Dag
@@ -51,7 +53,10 @@ class Position(Protocol):
         """Whether a vertex is blue."""
 
     def is_computed(self, vertex: int) -> bool:
-        """Whether a vertex has been computed at some time."""
+        """Whether a vertex has been computed, the whole of it, at some time."""
+
+    def absorbed(self, vertex: int, where: int) -> AbstractSet[int]:
+        """Operands that a vertex has absorbed, under partial computation (`pebble.partial`)."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ class Violation:
         Rule broken: ``load``, ``store``, ``compute``, ``delete``, ``budget``, ``one-shot``,
         ``sliding``, ``no-deletion``, ``vertex`` or ``end``.
     vertex : int
-        The vertex concerned.
+        The vertex concerned; as in `move`.
     missing : tuple of int
         Vertices that lack the pebble needed.
     text : str
@@ -100,6 +105,10 @@ class Violation:
 def broken_rule(position: Position, kind: int, vertex: int) -> str:
     """Return the name of the rule that a move breaks; the empty string when it is legal."""
     dag, rules = position.dag, position.rules
+    if rules.partial:
+        edge = edge_of(dag, vertex) if kind == COMPUTE else None
+        if edge is not None:
+            return _broken_by_absorbing(position, *edge)
     if not 0 <= vertex < len(dag):
         return "vertex"
     if position.overfull >= 0 and not (
@@ -112,19 +121,54 @@ def broken_rule(position: Position, kind: int, vertex: int) -> str:
             return "load"
         return "budget" if full else ""
     if kind == STORE:
-        return "" if position.is_red(vertex) and not position.is_blue(vertex) else "store"
+        return "" if position.is_red(vertex) and not _is_kept(position, vertex) else "store"
     if kind == DELETE:
         if not position.is_red(vertex):
             return "delete"
-        return "no-deletion" if rules.no_deletion and not position.is_blue(vertex) else ""
+        return "no-deletion" if rules.no_deletion and not _is_kept(position, vertex) else ""
     if position.is_red(vertex) or (dag.operations[vertex] == INPUT and not rules.free_inputs):
         return "compute"
-    if rules.one_shot and position.is_computed(vertex):
+    if rules.one_shot and (position.is_computed(vertex) or position.absorbed(vertex, EVER)):
         return "one-shot"
     operands = dag.operands(vertex)
-    if not all(position.is_red(u) for u in operands.tolist()):
+    if not all(_is_ready(position, u) for u in operands.tolist()):
         return "compute"
     return "budget" if full and not (rules.sliding and operands.size) else ""
+
+
+def _broken_by_absorbing(position: Position, operand: int, vertex: int) -> str:
+    """As `broken_rule`, for a vertex that absorbs an operand."""
+    if not _is_ready(position, operand):
+        return "compute"
+    once = position.rules.one_shot
+    if position.is_red(vertex):
+        if operand in position.absorbed(vertex, FAST):
+            return "compute"
+    elif once and position.is_blue(vertex):
+        return "one-shot"
+    if once and operand in position.absorbed(vertex, EVER):
+        return "one-shot"
+    full = position.red_count >= position.memory
+    return "budget" if full and not position.is_red(vertex) else ""
+
+
+def _is_whole(position: Position, vertex: int, where: int = FAST) -> bool:
+    """Whether a cell of a vertex holds all its operands; without partial computation it does."""
+    if not position.rules.partial:
+        return True
+    return len(position.absorbed(vertex, where)) == position.dag.operands(vertex).size
+
+
+def _is_ready(position: Position, operand: int) -> bool:
+    """Whether a vertex can be used as an operand."""
+    return position.is_red(operand) and _is_whole(position, operand)
+
+
+def _is_kept(position: Position, vertex: int) -> bool:
+    """Whether slow memory holds what fast memory holds."""
+    if not position.is_blue(vertex):
+        return False
+    return position.absorbed(vertex, FAST) == position.absorbed(vertex, SLOW)
 
 
 def violation(position: Position, kind: int, vertex: int) -> Violation | None:
@@ -133,9 +177,16 @@ def violation(position: Position, kind: int, vertex: int) -> Violation | None:
     if not rule:
         return None
     missing: tuple[int, ...] = ()
+    edge = None
+    if rule != "vertex" and kind == COMPUTE:
+        edge = edge_of(position.dag, vertex)
     if rule == "vertex":
         last = len(position.dag) - 1
         text = f"{KINDS[kind]} {vertex}: there is no such vertex; vertices are 0 to {last}"
+    elif edge is not None:
+        what, missing = _why_not_absorbed(position, *edge, rule)
+        u, v = map(position.dag.name, edge)
+        text = f"PARTIAL COMPUTE of {v} from {u} {what}"
     else:
         what, missing = _reason(position, kind, vertex, rule)
         text = f"{KINDS[kind]} {position.dag.name(vertex)} {what}"
@@ -164,6 +215,10 @@ def unfinished(position: Position, missing: Sequence[int]) -> Violation | None:
     else:
         hint = "store it" if position.is_red(v) else f"{_remedy(position, v)} and store it"
         lack = f"not blue; {_pebbles(position, v)}"
+        if rules.partial and (position.is_blue(v) or not _is_whole(position, v)):
+            whole = position.is_red(v) and _is_whole(position, v)
+            hint = "store it" if whole else "let it absorb the rest and store it"
+            lack = f"not blue and whole; {_pebbles(position, v)}"
     more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
     what = "output" if is_output else "vertex"
     text = f"{after} with {what} {name(v)} {lack}: {hint}{more}"
@@ -187,6 +242,8 @@ def _reason(position: Position, kind: int, vertex: int, rule: str) -> tuple[str,
     if rule == "no-deletion":
         return f"would lose its value, which rules {rules} forbid: store it first", (vertex,)
     if rule == "one-shot":
+        if not position.is_computed(vertex):
+            return "has begun: it must absorb the rest of its operands one by one", ()
         hint = "load it" if position.is_blue(vertex) else "store it before deleting it"
         return f"would compute it a second time, which rules {rules} forbid: {hint}", ()
     red = position.is_red(vertex)
@@ -198,20 +255,45 @@ def _reason(position: Position, kind: int, vertex: int, rule: str) -> tuple[str,
         hint = _remedy(position, vertex)
         return f"needs it red; {_pebbles(position, vertex)}: {hint} first", (vertex,)
     if red:
-        return "changes nothing: it is red already", ()
+        rest = "" if _is_whole(position, vertex) else ": let it absorb the rest one by one"
+        return f"changes nothing: it is red already{rest}", ()
     if kind == LOAD:
         hint = _remedy(position, vertex)
         return f"needs it blue; {_pebbles(position, vertex)}: {hint}", (vertex,)
     if position.dag.operations[vertex] == INPUT and not rules.free_inputs:
         hint = _remedy(position, vertex)
         return f"is not allowed: it is an input, which cannot be computed; {hint}", ()
-    missing = tuple(u for u in _operands(position, vertex) if not position.is_red(u))
+    missing = tuple(u for u in _operands(position, vertex) if not _is_ready(position, u))
     hints = [f"{_pebbles(position, u)}: {_remedy(position, u)} first" for u in missing[:3]]
     if len(missing) == 1:
         return f"needs {name(missing[0])} red; {hints[0]}", missing
     told = "; ".join(f"{name(u)}, {hint}" for u, hint in zip(missing, hints, strict=False))
     more = f"; and {len(missing) - 3} more" if len(missing) > 3 else ""
     return f"needs {len(missing)} operands red that are not: {told}{more}", missing
+
+
+def _why_not_absorbed(
+    position: Position, operand: int, vertex: int, rule: str
+) -> tuple[str, tuple[int, ...]]:
+    """Say what is wrong with a partial compute."""
+    name = position.dag.name
+    if rule == "budget":
+        return f"would make {position.red_count + 1} red: delete one first", ()
+    if rule == "one-shot":
+        if position.is_blue(vertex) and not position.is_red(vertex):
+            return f"would start {name(vertex)} anew; it is blue only: load it first", (vertex,)
+        return (
+            f"would absorb it a second time, which rules {position.rules} forbid: what "
+            f"{name(vertex)} had absorbed is lost, so store it before deleting it"
+        ), ()
+    if not _is_ready(position, operand):
+        remedy = f"{_pebbles(position, operand)}: {_remedy(position, operand)} first"
+        return f"needs {name(operand)} red{_and_whole(position, operand)}; {remedy}", (operand,)
+    return "changes nothing: it has absorbed it already", ()
+
+
+def _and_whole(position: Position, vertex: int) -> str:
+    return " and whole" if position.is_red(vertex) else ""
 
 
 def _operands(position: Position, vertex: int) -> list[int]:
@@ -225,6 +307,9 @@ def _listed(position: Position, vertices: Sequence[int]) -> str:
 
 
 def _pebbles(position: Position, vertex: int) -> str:
+    if position.is_red(vertex) and not _is_whole(position, vertex):
+        done, all_of_them = position.absorbed(vertex, FAST), position.dag.operands(vertex).size
+        return f"it is red with {len(done)} of {all_of_them} operands absorbed"
     if position.is_blue(vertex):
         return "it is red and blue" if position.is_red(vertex) else "it is blue only"
     return "it is red only" if position.is_red(vertex) else "it has no pebble"
@@ -233,6 +318,9 @@ def _pebbles(position: Position, vertex: int) -> str:
 def _remedy(position: Position, vertex: int) -> str:
     """Say how a vertex that is not red may become red."""
     rules = position.rules
+    if position.is_red(vertex) and not _is_whole(position, vertex):
+        lacking = set(_operands(position, vertex)) - position.absorbed(vertex, FAST)
+        return f"let it absorb {_listed(position, sorted(lacking))}"
     if position.is_blue(vertex):
         return "load it"
     if position.dag.operations[vertex] == INPUT and not rules.free_inputs:

@@ -67,6 +67,7 @@ def execute(
     inputs: npt.ArrayLike | Mapping[str, npt.ArrayLike],
     *,
     free_inputs: bool = False,
+    partial: bool = False,
 ) -> Values:
     """Carry a play out on numbers and return what slow memory holds at the end.
 
@@ -86,6 +87,9 @@ def execute(
     free_inputs : bool
         Inputs appear in fast memory when they are computed, as under rules with free inputs,
         instead of lying in slow memory at the start.
+    partial : bool
+        Read partial computes, as under rules with partial computation: a cell is then the sum (the
+        product, the greatest) of what it has absorbed, and quotients are products with inverses.
 
     Returns
     -------
@@ -112,10 +116,19 @@ def execute(
     if free_inputs:
         given, slow = slow, fast.copy()
     step = 0
+    owner, begun = np.empty(0, np.int64), np.empty(0, bool)
+    if partial:
+        owner = np.repeat(np.arange(len(dag)), np.diff(dag.indptr).astype(np.int64))
+        begun = np.zeros(len(dag), bool)
     for chunk in [chunks] if isinstance(chunks, np.ndarray) else chunks:
-        made = _execute.execute(
-            chunk, dag.indptr, dag.predecessors, dag.operations, fast, slow, given
-        )
+        if partial:
+            made = _execute.execute_partial(
+                chunk, dag.indptr, dag.predecessors, owner, dag.operations, fast, slow, given, begun
+            )
+        else:
+            made = _execute.execute(
+                chunk, dag.indptr, dag.predecessors, dag.operations, fast, slow, given
+            )
         step += made
         if made < chunk.size:
             raise InvalidMoveError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from pebble.rules import HK, Rules
 from pebble.timeline import Sampler
 
 if TYPE_CHECKING:
+    from pebble._replay_partial import Board
     from pebble.dag import Dag
 
 __all__ = ["Replay", "referee"]
@@ -82,6 +84,11 @@ class Replay:
             np.uint8(_replay.RED | (_replay.BLUE if rules.no_deletion else 0)),
             rules.sliding,
         )
+        self._board: Board | None = None
+        if rules.partial:
+            from pebble._replay_partial import Board
+
+            self._board = Board(dag)
 
     # -- position ----------------------------------------------------------------------------
 
@@ -145,6 +152,10 @@ class Replay:
         """Loads and stores so far of each of ``dag.tensors``, shape (tensors, 2)."""
         return self._traffic
 
+    def absorbed(self, vertex: int, where: int) -> AbstractSet[int]:
+        """Return the operands a vertex has absorbed, under partial computation (`pebble.partial`)."""
+        return frozenset() if self._board is None else self._board.absorbed(vertex, where)
+
     def tensors(self) -> dict[str, Traffic]:
         """Return the loads and stores of each tensor so far, by name."""
         traffic: dict[str, Traffic] = {}
@@ -173,7 +184,7 @@ class Replay:
     def advance(self, moves: Moves) -> Violation | None:
         """Make packed moves as far as they are legal; return what stopped them, if anything."""
         moves = _packed(moves)
-        made = _replay.replay(
+        arrays = (
             moves,
             self.dag.indptr,
             self.dag.predecessors,
@@ -182,8 +193,15 @@ class Replay:
             self.dag.block_starts,
             self._traffic,
             min(self.memory, MAX_VERTICES),  # a larger M changes nothing
-            self._masks,
         )
+        if self._board is None:
+            made = _replay.replay(*arrays, self._masks)
+        else:
+            from pebble import _replay_partial
+
+            rules = self.rules
+            switches = (rules.one_shot, rules.moving_loads, rules.no_deletion)
+            made = _replay_partial.replay(*arrays, switches, self._board.arrays)
         self.step += made
         if made == moves.size:
             return None
@@ -197,7 +215,10 @@ class Replay:
         rules, state, outputs = self.rules, self._state, self.dag.outputs
         computed = _replay.COMPUTED | _replay.FIXED
         wanted = computed if rules.unstored_outputs else _replay.BLUE
-        missing = outputs[state[outputs] & wanted == 0]
+        lacking = state[outputs] & wanted == 0
+        if self._board is not None and not rules.unstored_outputs:
+            lacking |= self._board.slow_lacks[outputs] > 0  # what is blue is no whole value yet
+        missing = outputs[lacking]
         if rules.complete:
             missing = np.union1d(missing, np.flatnonzero(state & computed == 0))
         return unfinished(self, missing)

@@ -38,7 +38,8 @@ class Report:
     rules : Rules
         Conventions that the counts hold under; a text form is read.
     loads, stores, computes, recomputes : int
-        Moves of each kind; a recompute is a compute of a vertex computed before.
+        Moves of each kind; a recompute is a compute of a vertex computed before. Under partial
+        computation each absorbed operand is a compute.
     peak_red : int
         Most red pebbles at one time. Under sliding, the result that takes an operand's place is
         counted after it has done so.

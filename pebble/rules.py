@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pebble.dag import Dag
 
 __all__ = ["FREE_INPUTS", "FREE_INPUTS_ONE_SHOT", "FREE_INPUTS_UNSTORED", "GRAPHIO", "HK"]
-__all__ += ["ONE_SHOT", "PRESETS", "SLIDING", "UNSTORED", "Rules"]
+__all__ += ["ONE_SHOT", "PRBP", "PRESETS", "SLIDING", "UNSTORED", "Rules"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,11 @@ class Rules:
         Wattenhofer 2020.
     compute_price : Fraction
         What each COMPUTE adds to the cost. Model ``compcost`` of Papp, Wattenhofer 2020.
+    partial : bool
+        A vertex absorbs its operands one at a time, move ``P u v``, and needs only the one and
+        itself red; `pebble.partial` says more. Not with sliding or a price. Papp, Sobczyk,
+        Yzelman, *The impact of partial computations on the red-blue pebble game*, 2025, whose
+        game is the preset ``prbp``, short for ``one-shot+partial``.
 
     Notes
     -----
@@ -78,6 +83,7 @@ class Rules:
     moving_loads: bool = False
     no_deletion: bool = False
     compute_price: Fraction = Fraction(0)
+    partial: bool = False
 
     def __post_init__(self) -> None:
         try:
@@ -87,10 +93,16 @@ class Rules:
         if price < 0:
             raise SpecError(f"compute_price must be a number >= 0, got {self.compute_price!r}")
         object.__setattr__(self, "compute_price", price)
+        if self.partial and (self.sliding or price):
+            clash = "sliding" if self.sliding else "compute-price"
+            raise SpecError(
+                f"partial computation does not go with {clash}: an operand is let go as soon as it "
+                f"is absorbed, and only a whole compute has a price; leave {clash} out"
+            )
 
     def __str__(self) -> str:
-        if self == GRAPHIO:
-            return "graphio"
+        if self in (GRAPHIO, PRBP):
+            return "graphio" if self == GRAPHIO else "prbp"
         words = ["one-shot" if self.one_shot else "hk"]
         words += [name.replace("_", "-") for name in _SWITCHES[1:] if getattr(self, name)]
         if self.compute_price:
@@ -157,6 +169,7 @@ class Rules:
             ("a result may take the place of an operand", ""),
             ("a load takes the blue pebble away", ""),
             ("a red pebble is deleted only where a blue one remains", ""),
+            ("operands may be absorbed one at a time", ""),
         ]
         lines = [
             yes if getattr(self, name) else no
@@ -189,6 +202,8 @@ class Rules:
         if vertex < 0:
             return 0
         degree = int(dag.operands(vertex).size)
+        if self.partial:
+            return min(degree, 1) + 1
         return max(degree, 1) if self.sliding else degree + 1
 
     def check_memory(self, dag: Dag, memory: int) -> int:
@@ -207,6 +222,8 @@ class Rules:
             degree = int(dag.operands(vertex).size)
             has = f"{degree} operand{'' if degree == 1 else 's'}"
             place = " (the result may take the place of one)" if self.sliding else " and the result"
+            if self.partial:
+                has, place = "operands one by one", ", each with the result"
             raise BudgetError(
                 f"M={M} is too small: COMPUTE {dag.name(vertex)} needs its {has}{place} red at "
                 f"once, so play with M >= {least} (rules {self})",
@@ -226,6 +243,8 @@ FREE_INPUTS_ONE_SHOT = Rules(one_shot=True, free_inputs=True)
 FREE_INPUTS_UNSTORED = Rules(free_inputs=True, unstored_outputs=True)
 #: Jain and Zaharia: inputs computed for free, every vertex exactly once, nothing need be stored.
 GRAPHIO = Rules(one_shot=True, free_inputs=True, unstored_outputs=True, complete=True)
+#: Papp, Sobczyk and Yzelman: operands absorbed one at a time, each once.
+PRBP = Rules(one_shot=True, partial=True)
 
 #: Rule sets of the literature by their text form.
 PRESETS: dict[str, Rules] = {
@@ -239,10 +258,11 @@ PRESETS: dict[str, Rules] = {
         FREE_INPUTS,
         GRAPHIO,
         FREE_INPUTS_UNSTORED,
+        PRBP,
     )
 }
 
-_BASES = {"hk": HK, "hong-kung": HK, "one-shot": ONE_SHOT, "graphio": GRAPHIO}
+_BASES = {"hk": HK, "hong-kung": HK, "one-shot": ONE_SHOT, "graphio": GRAPHIO, "prbp": PRBP}
 
 
 def _price(text: str) -> Fraction:

@@ -179,7 +179,7 @@ def read_trace(path: str | Path) -> Trace:
 
 @contextmanager
 def trace_writer(
-    path: str | Path, header: Header, names: Dag | None = None
+    path: str | Path, header: Header, names: Dag | None = None, *, graph: Dag | None = None
 ) -> Iterator[TextWriter | CompactWriter]:
     """Open a trace for writing: ``.write(moves)`` until the block ends.
 
@@ -193,6 +193,9 @@ def trace_writer(
         Written first.
     names : Dag, optional
         In the readable form, write the names of this DAG instead of numbers.
+    graph : Dag, optional
+        The DAG played on, under rules with partial computation: the readable form then says
+        ``P u v``. Without it, it has the numbers of packed moves, ``C`` and V + edge.
 
     Raises
     ------
@@ -207,7 +210,8 @@ def trace_writer(
     with replacing(path) as temporary, temporary.open("wb") as file:
         writer: TextWriter | CompactWriter
         if path.suffix == ".txt":
-            writer = TextWriter(file, header.fields(), names)
+            partial = graph if header.rules.partial else None
+            writer = TextWriter(file, header.fields(), names, partial)
         else:
             writer = CompactWriter(file, header.fields())
         yield writer
@@ -215,10 +219,15 @@ def trace_writer(
 
 
 def write_trace(
-    path: str | Path, header: Header, chunks: Moves | Iterable[Moves], names: Dag | None = None
+    path: str | Path,
+    header: Header,
+    chunks: Moves | Iterable[Moves],
+    names: Dag | None = None,
+    *,
+    graph: Dag | None = None,
 ) -> int:
     """Write a trace and return its number of moves; see `trace_writer`."""
-    with trace_writer(path, header, names) as writer:
+    with trace_writer(path, header, names, graph=graph) as writer:
         for chunk in [chunks] if isinstance(chunks, np.ndarray) else chunks:
             writer.write(chunk)
     return writer.count

@@ -29,6 +29,8 @@ SOME_RULES = sorted(
     {
         *PRESETS.values(),
         *(Rules(**dict.fromkeys(pair, True)) for pair in itertools.combinations(SWITCHES, 2)),
+        *(Rules(**{name: True, "partial": True}) for name in SWITCHES if name != "sliding"),
+        Rules(partial=True),
         Rules(**dict.fromkeys(SWITCHES, True), compute_price=Fraction(1, 3)),
     },
     key=str,
@@ -55,6 +57,7 @@ class Model:
         self.given = frozenset() if rules.free_inputs else inputs
         self.outputs = frozenset(dag.outputs.tolist())
         self.everything = frozenset(range(len(dag)))
+        self.numbers = range(len(dag))  # what a move may name
         self.start = State(blue=self.given)
 
     def after(self, state: State, kind: int, v: int) -> State | None:
@@ -86,10 +89,13 @@ class Model:
 
     def moves(self, state: State) -> Iterator[tuple[int, int, State]]:
         for kind in range(4):
-            for v in sorted(self.everything):
+            for v in self.numbers:
                 after = self.after(state, kind, v)
                 if after is not None:
                     yield kind, v, after
+
+    def repeats(self, state: State, v: int) -> bool:
+        return v in state.done
 
     def judge(self, moves: list[tuple[int, int]]) -> tuple[int, State, dict[str, int]]:
         """Moves made before the first illegal one, where that leads, and what was counted."""
@@ -99,7 +105,7 @@ class Model:
             after = self.after(state, kind, v)
             if after is None:
                 break
-            recomputes += kind == COMPUTE and v in state.done
+            recomputes += kind == COMPUTE and self.repeats(state, v)
             seen.append(kind)
             state = after
             peak = max(peak, 0 if state.must_delete else len(state.red))
@@ -126,7 +132,7 @@ class Model:
 
     def optimum(self) -> int:
         """The least I/O of any play, by Dijkstra's algorithm over all positions."""
-        forget = not (self.rules.one_shot or self.rules.complete or self.rules.unstored_outputs)
+        forget = not (self.rules.partial or self.rules.one_shot or self.rules.complete or self.rules.unstored_outputs)
         queue, closed, tie = [(0, 0, self.start)], set(), itertools.count(1)
         while queue:
             cost, _, state = heapq.heappop(queue)
@@ -141,13 +147,101 @@ class Model:
         raise AssertionError("no play ends")
 
 
+class PartialState(NamedTuple):
+    """Cells as sets of (vertex, operands absorbed); edges absorbed ever; vertices ever whole."""
+
+    fast: frozenset[tuple[int, frozenset[int]]] = frozenset()
+    slow: frozenset[tuple[int, frozenset[int]]] = frozenset()
+    ever: frozenset[tuple[int, int]] = frozenset()
+    done: frozenset[int] = frozenset()
+    must_delete: frozenset[int] = frozenset()
+
+    @property
+    def red(self) -> frozenset[int]:
+        return frozenset(v for v, _ in self.fast)
+
+    @property
+    def blue(self) -> frozenset[int]:
+        return frozenset(v for v, _ in self.slow)
+
+
+class PartialModel(Model):
+    """Partial computation: both memories as dictionaries from vertices to operands absorbed."""
+
+    def __init__(self, dag: Dag, M: int, rules: Rules) -> None:
+        super().__init__(dag, M, rules)
+        self.edges = [(u, v) for v in range(len(dag)) for u in dag.operands(v).tolist()]
+        self.numbers = range(len(dag) + len(self.edges))
+        self.start = PartialState(slow=frozenset((v, frozenset()) for v in self.given))
+
+    def after(self, state, kind, number):
+        if number not in self.numbers or (kind != COMPUTE and number >= len(self.everything)):
+            return None
+        fast, slow, rules = dict(state.fast), dict(state.slow), self.rules
+        if kind == COMPUTE and number >= len(self.everything):
+            new = [self.edges[number - len(self.everything)]]
+            v = new[0][1]
+            if v in fast and new[0][0] in fast[v]:
+                return None
+        else:
+            v = number
+            new = [(u, v) for u in self.before[v]]
+        ever, done = state.ever, state.done
+        if kind == LOAD:
+            if v in fast or v not in slow:
+                return None
+            fast[v] = slow.pop(v) if rules.moving_loads else slow[v]
+        elif kind == STORE:
+            if v not in fast or (v in slow and slow[v] == fast[v]):
+                return None
+            slow[v] = fast[v]
+        elif kind == DELETE:
+            if v not in fast or (rules.no_deletion and slow.get(v) != fast[v]):
+                return None
+            del fast[v]
+        else:
+            if v in self.given or (v in fast and v == number):
+                return None
+            if any(fast.get(u) != self.before[u] for u, _ in new):
+                return None
+            if rules.one_shot and (set(new) & ever or (v == number and v in done)):
+                return None
+            if rules.one_shot and v not in fast and v in slow and v != number:
+                return None
+            if rules.one_shot and v == number and any(w == v for _, w in ever):
+                return None
+            fast[v] = fast.get(v, frozenset()) | {u for u, _ in new}
+            ever = ever | set(new)
+            if fast[v] == self.before[v]:
+                done = done | {v}
+        if len(fast) > self.M:
+            return None
+        return PartialState(frozenset(fast.items()), frozenset(slow.items()), ever, done)
+
+    def is_finished(self, state):
+        computed = state.done | self.given
+        blue = {v for v, operands in state.slow if operands == self.before[v]}
+        wanted = computed if self.rules.unstored_outputs else blue
+        is_complete = computed == self.everything or not self.rules.complete
+        return self.outputs <= wanted and is_complete
+
+    def repeats(self, state, number):
+        if number >= len(self.everything):
+            return self.edges[number - len(self.everything)] in state.ever
+        return number in state.done or any(v == number for _, v in state.ever)
+
+
+def model_of(dag: Dag, M: int, rules: Rules) -> Model:
+    return (PartialModel if rules.partial else Model)(dag, M, rules)
+
+
 def wander(model: Model, length: int, seed: int, wild: float) -> list[tuple[int, int]]:
     """A random play; each move is with probability ``wild`` any move, otherwise a legal one."""
     rng, state, moves = random.Random(seed), model.start, []  # noqa: S311
     for _ in range(length):
         legal = list(model.moves(state))
         if rng.random() < wild or not legal:
-            kind, v = rng.randrange(4), rng.randrange(len(model.everything) + 1)
+            kind, v = rng.randrange(4), rng.randrange(len(model.numbers) + 1)
             after = model.after(state, kind, v)
         else:
             # Deletes are as many as red vertices; without weights they would undo every plan.
@@ -166,6 +260,13 @@ def careful_play(dag: Dag, rules: Rules, vertices: Collection[int]) -> list[tupl
     for v in dag.order.tolist():
         operands = dag.operands(v).tolist()
         if v not in vertices or (v in dag.inputs.tolist() and not rules.free_inputs):
+            continue
+        if rules.partial and operands:
+            first = len(dag) + int(dag.indptr[v])
+            for edge, u in enumerate(operands, first):
+                moves += [(LOAD, u), *([(STORE, u)] if rules.moving_loads else [])]
+                moves += [(COMPUTE, edge), (DELETE, u)]
+            moves += [(STORE, v), (DELETE, v)]
             continue
         moves += [(LOAD, u) for u in operands]
         if rules.moving_loads:  # keep a blue pebble of everything

@@ -74,8 +74,12 @@ def test_evaluation_and_execution(dag, rules, seed):
     if not (rules.unstored_outputs or rules.complete):
         referee(dag, play, max(1, rules.least_memory(dag)), rules)
     chunks = [play[:5], play[5:]]
-    slow = execute(dag, chunks, inputs, free_inputs=rules.free_inputs)
-    np.testing.assert_array_equal(slow, values)
+    slow = execute(dag, chunks, inputs, free_inputs=rules.free_inputs, partial=rules.partial)
+    if not rules.partial:
+        np.testing.assert_array_equal(slow, values)
+    elif np.isfinite(values).all() and (np.abs(values[values != 0]) > 1e-200).all():
+        # Quotients are products with inverses: the last bits differ.
+        np.testing.assert_allclose(slow, values, rtol=1e-12)
 
 
 @pytest.mark.parametrize("lost", range(7))
