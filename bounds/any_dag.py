@@ -31,7 +31,8 @@ def bounds_of(
 ) -> list[DagBound]:
     """Return the bounds on loads plus stores that hold for a DAG under rules, best first.
 
-    Where recomputation is allowed, the wavefront and the spectral bound are false and left out.
+    Where recomputation is allowed, the wavefront and the spectral bound are false and left out;
+    under partial computation all but the compulsory one.
 
     Parameters
     ----------
@@ -67,6 +68,8 @@ def bounds_of(
     """
     clock = Clock(time)
     problem = Problem.of(dag, memory, rules)
+    if rules.partial:  # the others need all operands of a compute red at once
+        return [compulsory(problem)]
     found = [compulsory(problem), first_output(problem)]
     savage = span(problem)
     if savage is not None:

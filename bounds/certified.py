@@ -203,7 +203,7 @@ def _evaluated(
     workload: str, memory: int, rules: Rules, find: Callable[[int], Iterator[_Found]]
 ) -> list[Certified]:
     M = _positive(memory, "M")
-    if rules.free_inputs or rules.unstored_outputs:
+    if rules.free_inputs or rules.unstored_outputs or rules.partial:
         return []
     # A play with sliding and M red pebbles is one without and M + 1.
     found = sorted(find(M + rules.sliding), key=lambda each: -each.value)

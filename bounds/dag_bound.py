@@ -103,7 +103,8 @@ class Problem:
     - ``unstored_outputs``: `stored` is empty;
     - ``complete``: vertices that lead to no output are kept, where otherwise they are dropped;
     - ``moving_loads``, ``no_deletion`` and ``compute_price`` only take plays away or leave loads
-      and stores as they are, so that a bound without them holds with them.
+      and stores as they are, so that a bound without them holds with them;
+    - ``partial`` adds plays: of the bounds of a Problem only the compulsory one holds under it.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ def replay(  # type: ignore[no-untyped-def]  # noqa: C901 (as `pebble._replay.re
         v = np.int64(moves[i] & low30)
         kind = moves[i] >> np.uint32(30)
         if kind == 2 and v >= size:  # P u v
-            e = v - size
+            e = np.int64(v - size)
             if e >= preds.size:
                 break
             u, v = preds[e], np.int64(owner[e])
@@ -139,7 +139,7 @@ def replay(  # type: ignore[no-untyped-def]  # noqa: C901 (as `pebble._replay.re
                 break
             ready = True
             again = s & COMPUTED
-            for e in range(low, high):
+            for e in range(low, high):  # type: ignore[assignment]
                 again |= marks[e] & _EVER
                 if not state[preds[e]] & RED or lacks[preds[e]] > 0:
                     ready = False
@@ -147,7 +147,7 @@ def replay(  # type: ignore[no-untyped-def]  # noqa: C901 (as `pebble._replay.re
             if not ready or (once and again):
                 break
             _empty(v, low, high, board)
-            for e in range(low, high):
+            for e in range(low, high):  # type: ignore[assignment]
                 _absorb(v, e, board)
             state[v] = s | (RED | COMPUTED)
             counters[COMPUTES] += 1
@@ -167,7 +167,7 @@ def replay(  # type: ignore[no-untyped-def]  # noqa: C901 (as `pebble._replay.re
             state[v] = s | RED
             if moving:
                 state[v] &= ~BLUE
-                for e in range(low, high):
+                for e in range(low, high):  # type: ignore[assignment]
                     marks[e] &= ~_SLOW
                 slow_lacks[v] = high - low
                 differ[v] = slow_lacks[v] - lacks[v]

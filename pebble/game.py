@@ -176,7 +176,7 @@ class Game:
         return vertex in self._computed
 
     def absorbed(self, vertex: int, where: int) -> AbstractSet[int]:
-        """Return the operands a vertex has absorbed, under partial computation (`pebble.partial`)."""
+        """Return the operands that a vertex has absorbed, under partial computation."""
         return frozenset() if self._ledger is None else self._ledger.absorbed(vertex, where)
 
     def _has_whole(self, vertex: int, where: int) -> bool:

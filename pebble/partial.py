@@ -13,8 +13,8 @@ at a time: ``P u v`` adds operand u to the aggregate that stands in v's fast cel
   ``one-shot`` every edge is absorbed once: what is lost is lost for good, and an aggregate in slow
   memory has to be loaded before v absorbs more.
 
-Papp, Sobczyk, Yzelman, *The impact of partial computations on the red-blue pebble game*, 2025. Their
-game is one-shot, and forbids to delete a value that is stored nowhere and needed; here such a
+Papp, Sobczyk, Yzelman, *The impact of partial computations on the red-blue pebble game*, 2025.
+Their game is one-shot, and forbids to delete a value that is stored nowhere and needed; here such a
 play is legal but cannot end, as in the game without partial computation. They add recomputation by
 a move that clears a vertex; that one cannot keep a blue pebble while the red one starts again.
 
@@ -38,6 +38,7 @@ __all__ = ["EVER", "FAST", "SLOW", "Ledger", "check_size"]
 #: Where an operand has been absorbed: in the fast cell, in the slow one, at any time at all.
 FAST, SLOW, EVER = 1, 2, 4
 
+_NOTHING: frozenset[int] = frozenset()
 _Undo = tuple[int, frozenset[int], frozenset[int], frozenset[int]]
 
 
@@ -62,7 +63,7 @@ class Ledger:
 
     def absorbed(self, vertex: int, where: int) -> AbstractSet[int]:
         """Return the operands that a vertex has absorbed in `FAST`, `SLOW`, or `EVER`."""
-        return self._sets[where].get(vertex, frozenset())
+        return self._sets[where].get(vertex, _NOTHING)
 
     def make(self, kind: int, vertex: int, *, is_red: bool) -> _Undo:
         """Make a legal move; return what `undo` takes.
@@ -76,18 +77,18 @@ class Ledger:
         """
         edge = edge_of(self.dag, vertex) if kind == COMPUTE else None
         v = vertex if edge is None else edge[1]
-        before = (v, *(frozenset(self.absorbed(v, where)) for where in (FAST, SLOW, EVER)))
-        fast, slow, ever = before[1:]
+        fast, slow, ever = (self._sets[where].get(v, _NOTHING) for where in (FAST, SLOW, EVER))
+        before = (v, fast, slow, ever)
         if kind == LOAD:
             fast = slow
         elif kind == STORE:
             slow = fast
         elif kind == COMPUTE:
-            new = frozenset(self.dag.operands(v).tolist()) if edge is None else {edge[0]}
-            fast = frozenset((fast if is_red else frozenset()) | new)
+            new = frozenset(self.dag.operands(v).tolist() if edge is None else [edge[0]])
+            fast = (fast if is_red else _NOTHING) | new
             ever |= new
         else:
-            fast = frozenset()
+            fast = _NOTHING
         self._write(v, fast, slow, ever)
         return before
 
@@ -98,7 +99,7 @@ class Ledger:
 
     def forget(self, vertex: int) -> None:
         """Forget what the slow cell of a vertex holds: a load has moved it."""
-        self._sets[SLOW][vertex] = frozenset()
+        self._sets[SLOW][vertex] = _NOTHING
 
     def _write(
         self, v: int, fast: frozenset[int], slow: frozenset[int], ever: frozenset[int]

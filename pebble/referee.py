@@ -153,7 +153,7 @@ class Replay:
         return self._traffic
 
     def absorbed(self, vertex: int, where: int) -> AbstractSet[int]:
-        """Return the operands a vertex has absorbed, under partial computation (`pebble.partial`)."""
+        """Return the operands that a vertex has absorbed, under partial computation."""
         return frozenset() if self._board is None else self._board.absorbed(vertex, where)
 
     def tensors(self) -> dict[str, Traffic]:

@@ -303,6 +303,11 @@ def _graph(data: dict[str, Any], source: str) -> Dag:
 
 
 def _checked(workload: Workload, memory: int, rules: Rules) -> Dag:
+    if rules.partial:
+        raise SpecError(
+            f"the board does not know partial computation (rules {rules}): play by other rules "
+            "here, or by these with pebble.Game"
+        )
     dag = workload.dag()
     if len(dag) > LARGEST:
         raise GraphError(

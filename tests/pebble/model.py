@@ -132,7 +132,12 @@ class Model:
 
     def optimum(self) -> int:
         """The least I/O of any play, by Dijkstra's algorithm over all positions."""
-        forget = not (self.rules.partial or self.rules.one_shot or self.rules.complete or self.rules.unstored_outputs)
+        forget = not (
+            self.rules.partial
+            or self.rules.one_shot
+            or self.rules.complete
+            or self.rules.unstored_outputs
+        )
         queue, closed, tie = [(0, 0, self.start)], set(), itertools.count(1)
         while queue:
             cost, _, state = heapq.heappop(queue)
@@ -174,7 +179,7 @@ class PartialModel(Model):
         self.numbers = range(len(dag) + len(self.edges))
         self.start = PartialState(slow=frozenset((v, frozenset()) for v in self.given))
 
-    def after(self, state, kind, number):
+    def after(self, state, kind, number):  # noqa: C901 - one rule after the other
         if number not in self.numbers or (kind != COMPUTE and number >= len(self.everything)):
             return None
         fast, slow, rules = dict(state.fast), dict(state.slow), self.rules

@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from pebble.dag import Dag
-from pebble.errors import SpecError, UnknownNameError
-from pebble.rules import GRAPHIO, HK, ONE_SHOT, PRESETS, SLIDING, Rules
+from pebble.errors import BudgetError, SpecError, UnknownNameError
+from pebble.rules import GRAPHIO, HK, ONE_SHOT, PRBP, PRESETS, SLIDING, Rules
 from tests.pebble.model import SWITCHES
 
 
@@ -34,6 +34,7 @@ def test_presets_are_the_columns_of_the_table():
         "hk+free-inputs",
         "graphio",
         "hk+free-inputs+unstored-outputs",
+        "prbp",
     ]
     for text, rules in PRESETS.items():
         assert Rules.parse(text) == rules
@@ -75,6 +76,14 @@ def test_texts_that_are_no_rules(text, error, words):
         Rules.parse(text)
 
 
+def test_partial_computation_goes_with_neither_sliding_nor_a_price():
+    assert PRBP == Rules(one_shot=True, partial=True) == Rules.parse("one-shot+partial")
+    assert str(Rules.parse("prbp+free-inputs")) == "one-shot+free-inputs+partial"
+    for text in ("prbp+sliding", "hk+partial+compute-price=1/2"):
+        with pytest.raises(SpecError, match=r"does not go with (sliding|compute-price)"):
+            Rules.parse(text)
+
+
 def test_prices_that_are_no_numbers():
     for price in (-1, "x", None, float("nan"), float("inf")):
         with pytest.raises(SpecError, match="compute_price must be a number >= 0"):
@@ -98,7 +107,7 @@ def test_rules_are_told():
 
 def test_least_memory():
     inner = Dag.from_predecessors([[], [0], [0, 1], [0, 1, 2]], outputs=[1])
-    assert [r.least_memory(inner) for r in (HK, SLIDING, GRAPHIO)] == [2, 1, 4]
+    assert [r.least_memory(inner) for r in (HK, SLIDING, GRAPHIO, PRBP)] == [2, 1, 4, 2]
     assert [r.widest(inner) for r in (HK, SLIDING, GRAPHIO)] == [1, 1, 3]
     only_inputs = Dag.from_predecessors([[], []], outputs=[1])
     free = Rules(free_inputs=True)
@@ -107,4 +116,9 @@ def test_least_memory():
     nothing = Dag.from_predecessors([[], []], outputs=[])
     assert [r.least_memory(nothing) for r in (HK, free, GRAPHIO)] == [0, 0, 1]
     constant = Dag.from_predecessors([[]], operations=[1])
-    assert [r.least_memory(constant) for r in (HK, SLIDING)] == [1, 1]
+    assert [r.least_memory(constant) for r in (HK, SLIDING, PRBP)] == [1, 1, 1]
+    wide = Dag.from_predecessors([[], [], [], [0, 1, 2]])
+    assert PRBP.check_memory(wide, 2) == 2
+    with pytest.raises(BudgetError, match="operands one by one, each with the result") as caught:
+        PRBP.check_memory(wide, 1)
+    assert caught.value.least == 2

@@ -78,6 +78,7 @@ const Rules = (() => {
 
   class Game {
     constructor(dag, memory, rules = {}) {
+      if (rules.partial) throw new Error("this board does not know partial computation");
       this.dag = dag;
       this.memory = memory;
       this.rules = { text: "hk", ...rules };
