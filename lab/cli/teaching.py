@@ -110,9 +110,10 @@ def grade_command(files: tuple[str, ...], level: str, out: Path | None, *, as_js
     """
     from lab.page.grading import grade, write_grades
     from lab.page.levels import find_level
+    from lab.page.pars import solved
 
     check_target(out)
-    found = find_level(level)
+    found = solved(find_level(level))
     grades = grade(files, found)
     if out is not None:
         write_grades(out, grades)

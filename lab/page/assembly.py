@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lab.page.levels import Level, lessons
+from lab.page.levels import Level, lessons, playable
 from pebble import __version__
 from pebble.drawing import draw
 from pebble.errors import PebbleError, SpecError
@@ -135,23 +135,30 @@ def _graph(dag: Dag, workload: str) -> dict[str, Any]:
 
 
 def _plays(level: Level) -> list[dict[str, Any]]:
-    """Return the plays to watch: the certificate, then the strategies', cheapest last."""
+    """Return the plays to watch: the level's strategies, the certificate, other strategies."""
     from pebble.referee import referee
+    from strategies.registry import strategy
 
-    plays: list[dict[str, Any]] = []
-    for text in level.strategies:
-        moves = _strategy_moves(level, text)
-        if moves is not None:
-            report = referee(level.dag, moves, level.memory, level.rules)
-            plays.append({"title": text, "io": report.io, "moves": _texts(moves), "best": False})
-    plays.sort(key=lambda play: -play["io"])
+    def played(texts: Iterable[str]) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        for text in texts:
+            moves = _strategy_moves(level, text)
+            if moves is not None:
+                report = referee(level.dag, moves, level.memory, level.rules)
+                found.append({"title": text, "io": report.io, "moves": _texts(moves)})
+        return sorted(found, key=lambda play: -play["io"])
+
+    plays = [play | {"best": False} for play in played(level.strategies)]
     if level.certificate:
         moves = level.moves()
         title = "the best possible play"
         plays.append({"title": title, "io": level.par, "moves": _texts(moves), "best": True})
     elif plays:
         plays[-1]["best"] = True
-    return plays
+    chosen = {strategy(text) for text in level.strategies}
+    rest = playable(level.workload, level.memory, level.rules)
+    others = played(text for text in rest if strategy(text) not in chosen)
+    return plays + [play | {"best": False, "other": True} for play in others]
 
 
 def _watched(level: Level, title: str, chunks: Iterable[Moves]) -> dict[str, Any]:

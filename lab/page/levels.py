@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pebble.moves import Moves
 
 __all__ = ["FORMAT", "LARGEST", "Level", "find_level", "lesson_graph"]
-__all__ += ["lessons", "level_of", "read_level", "split_moves"]
+__all__ += ["lessons", "level_of", "playable", "read_level"]
+__all__ += ["split_moves"]
 
 FORMAT = "pebble-level 1"
 #: Vertices of the largest board: beyond that, neither finger nor eye finds one.
@@ -214,6 +215,31 @@ def level_of(
         rules=rules,
         strategies=tuple(names),
     )
+
+
+def playable(workload: Workload, memory: int, rules: Rules) -> list[str]:
+    """Return the built-in strategies that play a workload at once, without a search.
+
+    Examples
+    --------
+    >>> from graphs import workload
+    >>> playable(workload("pyramid:h=2"), 4, Rules())
+    ['belady', 'clean-first', 'cost-aware', 'lru', 'naive']
+    """
+    from strategies.registry import strategies
+
+    names = []
+    for cls in strategies():
+        try:
+            strategy = cls()
+            strategy.require(workload, memory)
+        except (PebbleError, TypeError):  # it cannot play this, or has no defaults
+            continue
+        if hasattr(strategy, "time") or hasattr(strategy, "seed"):
+            continue  # a search
+        if not (rules.one_shot and strategy.recomputes(workload)):
+            names.append(str(strategy))
+    return names
 
 
 # -- reading ---------------------------------------------------------------------------------

@@ -54,12 +54,14 @@
     $("rules-text").textContent = `Rules ${level.rules.text}: ${level.rules.described.join("; ")}.`;
     $("trace").value = "";
     $("trace-error").textContent = "";
+    const options = level.plays.map((play, i) => new Option(`${play.title} (traffic ${play.io})`, String(i)));
+    const others = document.createElement("optgroup");
+    others.label = "other strategies";
+    others.append(...options.filter((_, i) => level.plays[i].other));
     $("plays").replaceChildren(
-      ...level.plays.map((play, i) => {
-        const option = new Option(`${play.title} (traffic ${play.io})`, String(i));
-        return option;
-      }),
-      new Option("My own play", "mine")
+      ...options.filter((_, i) => !level.plays[i].other),
+      new Option("My own play", "mine"),
+      ...(others.children.length ? [others] : [])
     );
     board.draw(level, state.dag);
     board.select(-1);
@@ -168,6 +170,7 @@
     Chart.scale($("scale"), { io: game.io, par: level.par, low: level.lower_bound, exact: level.exact });
     Chart.draw($("chart"), game.moves, {
       par: level.par,
+      exact: level.exact,
       total: replay ? replay.moves.length : 0,
       other: replay && replay.title !== "My own play" && state.game.step ? state.game.moves : null,
     });

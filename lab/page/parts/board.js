@@ -56,7 +56,7 @@ class Board {
     if (!this.width || !this.scroller.clientWidth) return;
     const phone = window.matchMedia("(max-width: 860px)").matches;
     const room = this.scroller.clientWidth - 16;
-    const tall = phone ? window.innerHeight * 0.52 : Math.max(420, window.innerHeight * 0.62);
+    const tall = phone ? window.innerHeight * 0.52 : Math.max(380, Math.min(window.innerHeight * 0.62, window.innerHeight - 400));
     const scale = Math.max(Math.min(room / this.width, tall / this.height, 1.25), phone ? 0.6 : 0.55);
     this.root.setAttribute("width", Math.round(this.width * scale));
     this.root.setAttribute("height", Math.round(this.height * scale));

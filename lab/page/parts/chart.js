@@ -37,7 +37,7 @@ const Chart = (() => {
     });
   }
 
-  function draw(root, moves, { par, total = 0, other = null }) {
+  function draw(root, moves, { par, exact = true, total = 0, other = null }) {
     const [width, height] = [root.clientWidth || 320, root.clientHeight || 150];
     const [left, right, top, bottom] = [26, 8, 18, 20];
     const points = [[0, 0], ...tally(moves)];
@@ -64,6 +64,7 @@ const Chart = (() => {
     if (par !== null) {
       root.append(svg("line", { class: "mark low", x1: left, x2: width - right, y1: y(par), y2: y(par) }));
       root.append(text(left - 4, y(par) + 4, String(par), "end"));
+      root.append(text(left + 4, y(par) - 5, exact ? "par" : "best known"));
     }
     root.append(svg("line", { class: "axis", x1: left, x2: width - right, y1: y(0), y2: y(0) }));
     root.append(text(left - 4, y(0) + 4, "0", "end"), text(width - right, height - 5, `${steps} moves`, "end"));

@@ -60,3 +60,24 @@ def test_too_large_a_graph_is_refused(tmp_path):
     result = run("page", "--workload", "fft:n=64", "-M", 4, "--out", tmp_path / "x.html")
     assert "the board shows at most 150" in str(result.exception)
     assert not (tmp_path / "x.html").exists()
+
+
+def test_a_level_without_par_is_graded_by_the_optimum(tmp_path):
+    level = {"format": "pebble-level 1", "edges": ["x y -> z", "z y -> t"], "memory": 3}
+    (tmp_path / "mine.json").write_text(json.dumps(level))
+    (tmp_path / "play.txt").write_text("L x\nL y\nC z\nS z\nD x\nC t\nS t\n")
+    data = json.loads(
+        run("grade", tmp_path / "play.txt", "--level", tmp_path / "mine.json", "--json").output
+    )
+    # Two inputs and one output; storing z was for nothing.
+    assert (data["par"], data["grades"][0]["above_par"]) == (3, 1)
+
+
+def test_every_strategy_that_can_play_is_there_to_watch():
+    from lab.page.assembly import page_level
+
+    plays = page_level(find_level("flash"))["plays"]
+    titles = [play["title"] for play in plays]
+    assert titles[:4] == ["naive", "standard", "flash", "the best possible play"]
+    assert {"lru", "belady", "attenio", "flash2"} <= {p["title"] for p in plays if p.get("other")}
+    assert len(set(titles)) == len(titles)
