@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from graphs.attention_online import online
 from graphs.expressions import exp
 from graphs.registry import WORKLOADS, FormulaWorkload
+from pebble.errors import SpecError
 
 if TYPE_CHECKING:
     from graphs.expressions import Array, Formula, Index
@@ -66,6 +68,8 @@ class AttentionForward(FormulaWorkload):
 
     ``softmax=late`` normalises after the product with V, ``early`` before it (P = A / l, as
     Dao22's standard algorithm), and ``safe`` subtracts the row maximum m_i before the exponential.
+    ``softmax=online,block=B`` rescales what a row keeps for every B keys, see
+    `graphs.attention_online`.
 
     Examples
     --------
@@ -88,11 +92,26 @@ class AttentionForward(FormulaWorkload):
 
     n: int
     d: int
-    softmax: Literal["late", "early", "safe"] = "late"
+    softmax: Literal["late", "early", "safe", "online"] = "late"
     sum: Literal["chain", "tree"] = "chain"
+    block: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.softmax == "online") != (self.block is not None):
+            raise SpecError(
+                f"{self.name}: softmax=online comes with the number of keys per block, and nothing "
+                "else does: softmax=online,block=16"
+            )
 
     def define(self, g: Formula, **sizes: Any) -> None:
         """Write the formula."""
+        if self.block is not None:
+            n = (
+                sizes["n"] if isinstance(sizes["n"], int) else self.n
+            )  # the DAG is not a formula in n
+            g.output(online(g, n, sizes["d"], self.block))
+            return
         g.output(_forward(g, sizes, self.softmax))
 
 

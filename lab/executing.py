@@ -144,7 +144,16 @@ def _softmax(S: Numbers) -> Numbers:
 
 
 def _forward(_: Workload, given: Given) -> Given:
-    return {"O": _softmax(given["Q"] @ given["K"].T) @ given["V"]}
+    K, V = (_in_one_piece(given, name) for name in ("K", "V"))
+    return {"O": _softmax(given["Q"] @ K.T) @ V}
+
+
+def _in_one_piece(given: Given, name: str) -> Numbers:
+    """Return a tensor that online softmax has in blocks, K1, K2, ..., in their order."""
+    if name in given:
+        return given[name]
+    count = sum(key.startswith(name) for key in given)
+    return np.concatenate([given[f"{name}{b}"] for b in range(1, count + 1)])
 
 
 def _gradients(P: Numbers, O: Numbers, given: Given) -> Given:

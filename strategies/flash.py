@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from strategies import attention_backward, attention_forward, attention_gradient
+from strategies import (
+    attention_backward,
+    attention_forward,
+    attention_gradient,
+    attention_online,
+)
 from strategies.phases import Choice, Phase, Tile, TileStrategy
 from strategies.products import streaming_product
 from strategies.registry import STRATEGIES
@@ -62,6 +67,7 @@ class Flash(TileStrategy):
         "attention-gradient",
         "attention-training",
     )
+    softmax: ClassVar[tuple[str, ...]] = ("late", "online")
 
     rows: int | None = None
     columns: int | None = None
@@ -73,6 +79,10 @@ class Flash(TileStrategy):
             return (
                 "with form=as24 the normalised f is formed before f h, which takes a sweep of its "
                 "own: algorithm6 plays it"
+            )
+        if getattr(workload, "block", None) and (self.columns or self.sizes == "paper"):
+            return (
+                "with softmax=online the key blocks are the workload's: leave columns and sizes out"
             )
         if self.sizes == "paper" and workload.name in self.plays[1:]:
             return "Dao22's printed sizes never fit backward loops (K, V, dK, dV alone fill M)"
@@ -102,6 +112,10 @@ class Flash(TileStrategy):
 
     def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
         """Return the phases."""
+        if getattr(workload, "block", None) is not None:
+            n, rows = formula["Q"].shape[0], 1 if self.rows is None else self.rows
+            text = attention_online.key_blocks_outside
+            return [(Phase("O", text, (Tile("rows", "B_r", (n,)),), {"rows": rows}),)]
         if workload.name == "attention-forward":
             return [(self._sweep("O", attention_forward.flash, formula),)]
         if workload.name == "attention-backward":

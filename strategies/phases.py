@@ -232,7 +232,10 @@ class TileStrategy(Strategy):
         if getattr(workload, "sum", "chain") != "chain":
             return "tile schedules add terms one by one: take sum=chain (naive plays sum=tree)"
         if getattr(workload, "softmax", "late") not in self.softmax:
-            return f"it plays softmax={' and softmax='.join(self.softmax)}"
+            return (
+                f"it plays softmax={' and softmax='.join(self.softmax)}: another DAG, which is "
+                f"asked for as {workload.name}:...,softmax={self.softmax[0]}"
+            )
         return None
 
     def least_memory(self, workload: Workload) -> int:
@@ -321,6 +324,11 @@ class TileStrategy(Strategy):
         from strategies.closed_form import closed_form
 
         self._check(workload)
+        if getattr(workload, "block", None) is not None:
+            raise RefusalError(
+                f"{self} on {workload} has no closed form: with softmax=online the blocks are part "
+                "of the DAG, and are counted one by one; without it the traffic is nearly the same"
+            )
         names = None
         if memory is not None:
             names = [phase.name for phase, _ in self.fitted(workload, memory)]

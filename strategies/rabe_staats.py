@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from strategies import attention_chunks
+from strategies import attention_chunks, attention_online
 from strategies.phases import Choice, Phase, Tile, TileStrategy
 from strategies.registry import STRATEGIES
 
@@ -29,8 +29,8 @@ class RabeStaats(TileStrategy):
     anew from its checkpoint, the inputs, before its gradients.
 
     The paper sums each chunk of keys by itself, with its maximum, and combines the summaries at the
-    end. Here they are added up as they come: the same reads and writes, with the DAG's order of
-    sums.
+    end. Here they are added up as they come, with a maximum under ``softmax=online``: the same
+    reads and writes, in the DAG's order of sums.
 
     Parameters
     ----------
@@ -53,12 +53,23 @@ class RabeStaats(TileStrategy):
         "attention-backward",
         "attention-training",
     )
+    softmax: ClassVar[tuple[str, ...]] = ("late", "online")
 
     rows: int | None = None
     columns: int | None = None
 
+    def refusal(self, workload: Workload) -> str | None:
+        """Return why the strategy cannot play a workload, or None."""
+        if getattr(workload, "block", None) and self.columns:
+            return "with softmax=online the key chunks are the workload's: leave columns out"
+        return super().refusal(workload)
+
     def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
         """Return the phases."""
+        if getattr(workload, "block", None) is not None:
+            n, fixed = formula["Q"].shape[0], {} if self.rows is None else {"rows": self.rows}
+            text = attention_online.query_blocks_outside
+            return [(Phase("O", text, (Tile("rows", "B_r", (n,)),), fixed),)]
         forward = self._chunks("O", attention_chunks.forward, formula)
         if workload.name == "attention-forward":
             return [forward]

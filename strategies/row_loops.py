@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from strategies import attention_backward, attention_forward, attention_gradient, two_pass
+from strategies import (
+    attention_backward,
+    attention_forward,
+    attention_gradient,
+    attention_online,
+    two_pass,
+)
 from strategies.phases import Choice, Phase, Tile, TileStrategy
 from strategies.products import streaming_product
 from strategies.registry import STRATEGIES
@@ -51,12 +57,23 @@ class Flash2(TileStrategy):
         "attention-backward",
         "attention-training",
     )
+    softmax: ClassVar[tuple[str, ...]] = ("late", "online")
 
     rows: int | None = None
     columns: int | None = None
 
+    def refusal(self, workload: Workload) -> str | None:
+        """Return why the strategy cannot play a workload, or None."""
+        if getattr(workload, "block", None) and self.columns:
+            return "with softmax=online the key blocks are the workload's: leave columns out"
+        return super().refusal(workload)
+
     def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
         """Return the phases."""
+        if getattr(workload, "block", None) is not None:
+            n, fixed = formula["Q"].shape[0], {} if self.rows is None else {"rows": self.rows}
+            text = attention_online.query_blocks_outside
+            return [(Phase("O", text, (Tile("rows", "B_r", (n,)),), fixed),)]
         phases: list[Choice] = []
         if workload.name != "attention-backward":
             phases.append(self._blocks("O", attention_forward.flash2, formula, columns=1))

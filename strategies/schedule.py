@@ -249,7 +249,11 @@ class Schedule:
                 self._record(COMPUTE, view)
 
     def accumulate(
-        self, view: View, terms: Range | None = None, release: tuple[View, ...] = ()
+        self,
+        view: View,
+        terms: Range | None = None,
+        release: tuple[View, ...] = (),
+        keep: bool = False,
     ) -> None:
         """Advance running sums by some terms, by all of them if none are named.
 
@@ -264,14 +268,19 @@ class Schedule:
             The terms, as values of the summed index.
         release : tuple of View
             Operands to free between the product and the sum, for one entry and one term.
+        keep : bool
+            Leave the terms of a sum over an array red; only for all its terms at once.
         """
         array = view.array
+        if keep and (array.is_contraction or terms is not None):
+            raise PebbleError("only the terms of a whole sum over an array can be kept")
         assert array.over is not None
         terms = terms if terms is not None else whole(array.over.size)
         if array.name in self._root and not array.is_contraction:
             term = array.operands[0].array.name
             holders = self._holders[self._root[term]]
-            holders.discard(term)
+            if not keep:
+                holders.discard(term)
             holders.add(array.name)
             return
         if array.name in self._root:  # a product whose only vertex has a second name
@@ -292,12 +301,17 @@ class Schedule:
                 opened += 1
         if release and not (equals(terms.size, 1) and opened == 0):
             raise PebbleError("operands can be released only in a sum of one entry by one term")
-        self._chain(array, tuple(entry), terms, release)
+        self._chain(array, tuple(entry), terms, release, keep)
         for _ in range(opened):
             self._close()
 
     def _chain(
-        self, array: Array, entry: tuple[Range, ...], terms: Range, release: tuple[View, ...]
+        self,
+        array: Array,
+        entry: tuple[Range, ...],
+        terms: Range,
+        release: tuple[View, ...],
+        keep: bool = False,
     ) -> None:
         start, left = terms.start, terms.size
         if terms.first:
@@ -309,14 +323,14 @@ class Schedule:
                 return
         total = array.over.size  # type: ignore[union-attr]
         if isinstance(left, int) and start.equals(1):
-            self._add(array, entry, start, 1, release, last=total == 2)
+            self._add(array, entry, start, 1, release, last=total == 2, keep=keep)
             start, left = start + 1, left - 1
         final = int(terms.last)
         if isinstance(left, int) and final and left:
-            self._add(array, entry, start, left - 1, release)
-            self._add(array, entry, start + (left - 1), 1, release, last=True)
+            self._add(array, entry, start, left - 1, release, keep=keep)
+            self._add(array, entry, start + (left - 1), 1, release, last=True, keep=keep)
         elif not equals(left, 0):
-            self._add(array, entry, start, left, release)
+            self._add(array, entry, start, left, release, keep=keep)
 
     def _add(
         self,
@@ -326,6 +340,7 @@ class Schedule:
         count: Size,
         release: tuple[View, ...],
         last: bool = False,
+        keep: bool = False,
     ) -> None:
         """Add ``count`` terms from number ``start`` >= 1 on; ``last`` completes the sum."""
         if equals(count, 0):
@@ -335,8 +350,11 @@ class Schedule:
             self._term(COMPUTE, array, entry, t.start)
             self.free(*release)
         self._partial(COMPUTE, array, entry, t.start + 1, last)
-        self._partial(DELETE, array, entry, t.start, False)
-        self._term(DELETE, array, entry, t.start)
+        # The running sum of one term is that term, which may be kept with the others.
+        if not (keep and t.start.equals(1)):
+            self._partial(DELETE, array, entry, t.start, False)
+        if not keep:
+            self._term(DELETE, array, entry, t.start)
         self._close()
 
     # -- addresses -------------------------------------------------------------------------------

@@ -296,7 +296,7 @@ def _closed_form(workload: Workload, strategy: Strategy, memory: int) -> dict[st
         strategy = strategy.choose(workload, memory)
     if not isinstance(strategy, TileStrategy) or workload.formula() is None:
         return None
-    if getattr(workload, "sum", "chain") != "chain":
+    if getattr(workload, "sum", "chain") != "chain" or getattr(workload, "block", None):
         return None
     form = strategy.closed_form(workload, memory)
     fitted = strategy.fitted(workload, memory)
