@@ -80,10 +80,15 @@ class Pyramid(Workload):
         """Return the order by strips of rows, walked along diagonals."""
         return pyramid_order(self.h, memory)
 
+    def extent(self) -> tuple[int, int]:
+        """Return the numbers of vertices and edges."""
+        size = (self.h + 1) * (self.h + 2) // 2
+        return size, 2 * (size - self.h - 1)
+
     def dag(self) -> Dag:
         """Build the DAG."""
-        rows, size = range(self.h + 1), (self.h + 1) * (self.h + 2) // 2
-        check_fits(size, 2 * (size - self.h - 1), str(self))
+        rows = range(self.h + 1)
+        check_fits(*self.extent(), str(self))
         return _layered(
             str(self),
             [f"row{r}" for r in rows],
@@ -111,12 +116,18 @@ class Tree(Workload):
     depth: int
     arity: int = 2
 
+    def extent(self) -> tuple[int, int]:
+        """Return the numbers of vertices and edges."""
+        # Too many digits to work with, let alone print; or, a path, too many levels to name.
+        if self.depth * (self.arity - 1).bit_length() > 60 or self.depth > 1 << 20:
+            raise GraphError(f"{self} is far too large to hold: take a smaller depth or arity")
+        size = sum(self.arity**level for level in range(self.depth + 1))
+        return size, size - 1
+
     def dag(self) -> Dag:
         """Build the DAG."""
+        check_fits(*self.extent(), str(self))
         levels, a = range(self.depth + 1), self.arity
-        # Too many digits to work with, let alone print; or, a path, too many levels to name.
-        if self.depth * (a - 1).bit_length() > 60 or self.depth > 1 << 20:
-            raise GraphError(f"{self} is far too large to hold: take a smaller depth or arity")
         return _layered(
             str(self),
             [f"level{s}" for s in levels],
@@ -151,6 +162,11 @@ class Fft(Workload):
     def blocked_order(self, memory: int) -> Vertices:
         """Return the order by sub-butterflies that fit."""
         return fft_order(self.n, memory)
+
+    def extent(self) -> tuple[int, int]:
+        """Return the numbers of vertices and edges."""
+        stages = self.n.bit_length()
+        return self.n * stages, 2 * self.n * (stages - 1)
 
     def dag(self) -> Dag:
         """Build the DAG."""
@@ -188,11 +204,15 @@ class Grid(Workload):
         """Return the order by strips of rows or columns."""
         return grid_order(self.rows, self.columns, memory)
 
+    def extent(self) -> tuple[int, int]:
+        """Return the numbers of vertices and edges."""
+        rows, columns = self.rows, self.columns
+        return rows * columns, (rows - 1) * columns + (columns - 1) * rows
+
     def dag(self) -> Dag:
         """Build the DAG."""
         rows, columns = self.rows, self.columns
-        size = rows * columns
-        edges = (rows - 1) * columns + (columns - 1) * rows
+        size, edges = self.extent()
         check_fits(size, edges, str(self))
         up = np.ones((rows, columns), bool)
         left = up.copy()

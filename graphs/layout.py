@@ -23,7 +23,7 @@ from pebble.tensor import Tensor, contiguous
 if TYPE_CHECKING:
     from graphs.expressions import Array, Formula, Index, Reference
 
-__all__ = ["Layout", "build"]
+__all__ = ["Layout", "build", "extent"]
 
 
 @dataclass
@@ -91,6 +91,19 @@ class Layout:
         shape = tuple(index.size for index in indices)
         strides = tuple(step[index] for index in indices)
         return Tensor(tensor.name, tensor.base, shape, strides, (0,) * len(shape))
+
+
+def extent(formula: Formula) -> tuple[int, int]:
+    """Return the numbers of vertices and edges of a formula's DAG.
+
+    Examples
+    --------
+    >>> from graphs import workload
+    >>> extent(workload("matmul:m=2,n=2,k=2").formula())
+    (20, 24)
+    """
+    layout = Layout.of(formula)
+    return layout.size, _edges(formula, layout)
 
 
 def build(formula: Formula, source: str = "") -> Dag:

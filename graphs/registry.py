@@ -39,6 +39,13 @@ class Workload(Spec):
         """Build the DAG."""
         raise NotImplementedError
 
+    def extent(self) -> tuple[int, int] | None:
+        """Return the numbers of vertices and edges, or None where only the built DAG tells.
+
+        Memory is planned by it before anything is built.
+        """
+        return None
+
     def formula(self, **sizes: Size) -> Formula | None:  # noqa: ARG002
         """Return the tensor expressions behind the DAG, or None where there are none."""
         return None
@@ -78,6 +85,12 @@ class FormulaWorkload(Workload):
         self.define(g, **{**self.sizes(), **sizes})
         return g
 
+    def extent(self) -> tuple[int, int]:
+        """Return the numbers of vertices and edges."""
+        from graphs.layout import extent
+
+        return extent(self.formula())
+
     def dag(self) -> Dag:
         """Build the DAG."""
         return self.formula().dag(str(self))
@@ -107,6 +120,10 @@ class GivenDag(Workload):
         """Return the DAG."""
         dag: Dag = self.__dict__["_dag"]
         return dag
+
+    def extent(self) -> tuple[int, int]:
+        """Return the numbers of vertices and edges."""
+        return len(self.dag()), int(self.dag().predecessors.size)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GivenDag) and self.dag() is other.dag()

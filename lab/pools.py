@@ -6,10 +6,10 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from graphs.registry import Workload
     from lab.sweeping import Point
 
-__all__ = ["advised", "available", "processes", "shielded"]
+__all__ = ["Worker", "advised", "available", "shielded"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 #: Vertices of all points together below which starting processes costs more than it saves: a few
 #: seconds of play.
@@ -32,43 +35,59 @@ def available() -> int:
 
 
 def advised(points: Sequence[Point]) -> int:
-    """Return how many processes pay off for some points and fit into the memory that is free."""
-    from graphs.memory import available_bytes, dag_bytes
+    """Return how many processes pay off; where memory is short, fewer play at a time."""
+    from lab.footprint import extents
 
     played = [point for point in points if point.method == "referee"]
-    vertices = {workload: _vertices(workload) for workload in {p.workload for p in played}}
-    if sum(vertices[point.workload] for point in played) < _WORTHWHILE:
+    known = extents(played)
+    if sum(known[point.workload][0] for point in played) < _WORTHWHILE:
         return 1
-    # Two edges a vertex is what sums and products have.
-    largest = max(dag_bytes(count, 2 * count) for count in vertices.values())
-    free = available_bytes()
-    room = available() if free is None else int(0.8 * free // largest)
-    return max(1, min(available(), len(played), room))
+    return min(available(), len(played))
 
 
-def _vertices(workload: Workload) -> int:
-    formula = workload.formula()
-    return 0 if formula is None else int(formula.inputs_size() + formula.computed_size())
+class Worker:
+    """One process, as a pool of its own: when it dies, it is known over which point.
 
+    Attributes
+    ----------
+    holds : int
+        Bytes that it is thought to hold.
+    workload : Workload or None
+        The one it was sent last.
+    """
 
-@contextmanager
-def processes(count: int) -> Iterator[ProcessPoolExecutor]:
-    """Give an executor of ``count`` fresh processes; an error or Ctrl-C ends them at once."""
-    # Spawned, not forked: numba and its threads do not survive a fork.
-    context = multiprocessing.get_context("spawn")
-    lifeline, hold = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(count, context, _begin, (lifeline,))
-    try:
-        yield pool
-    except BaseException:
-        # The workers see it and end where they are; the pool then gives up what is pending. To
-        # cancel that as well would race with it.
-        hold.close()
-        raise
-    finally:
-        pool.shutdown()
-        hold.close()
-        lifeline.close()
+    def __init__(self) -> None:
+        # Spawned, not forked: numba and its threads do not survive a fork.
+        context = multiprocessing.get_context("spawn")
+        self._lifeline, self._hold = context.Pipe(duplex=False)
+        self._pool = ProcessPoolExecutor(1, context, _begin, (self._lifeline,))
+        self.holds = 0
+        self.workload: Workload | None = None
+        self._started = self.submit(int)
+
+    def submit(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Have a function called by the process."""
+        with shielded():
+            return self._pool.submit(function, *args, **kwargs)
+
+    @property
+    def started(self) -> bool:
+        """Whether it ever came to life."""
+        return self._started.done() and self._started.exception() is None
+
+    def close(self) -> None:
+        """End it when it has done what it was asked."""
+        self._pool.shutdown()
+        self._hold.close()
+        self._lifeline.close()
+
+    def kill(self) -> None:
+        """End it where it is."""
+        # The process sees it, and the pool then gives up what is pending. To cancel that as well
+        # would race with it.
+        self._hold.close()
+        self._pool.shutdown()
+        self._lifeline.close()
 
 
 @contextmanager

@@ -7,6 +7,7 @@ A range is one number, a list of numbers, or a rule:
 ``64,128,256``      several
 ``16:8192:x2``      16, 32, 64, ... up to 8192; any factor above 1
 ``64:512:+64``      64, 128, 192, ... up to 512
+``3:6``             3, 4, 5, 6: without a rule the step is 1
 ==================  ================================================
 
 Where sizes of a workload are known, any number may be a formula in them: ``0.25*d^2``,
@@ -31,7 +32,7 @@ MOST = 100_000
 
 _TOKEN = re.compile(r"\s*(?:(\d+\.?\d*|\.\d+)|([A-Za-z_]\w*)|([-+*/^()]))")
 # A piece of a list that goes on with the numbers of the spec before it: `128`, `64:512:+64`.
-_NUMERIC = re.compile(r"[\d.]+(?::[\d.]+:[x+][\d./]+)?")
+_NUMERIC = re.compile(r"[\d.]+(?::[\d.]+(?::[x+][\d./]+)?)?")
 _STEP = re.compile(r"([x+])(.+)")
 
 
@@ -60,6 +61,8 @@ def read_range(text: str, sizes: Mapping[str, int] | None = None, what: str = "M
     [16, 32, 64, 128, 256]
     >>> read_range("16:60:x1.5"), read_range("3,1:9:+4")
     ([16, 24, 36, 54], [1, 3, 5, 9])
+    >>> read_range("3:6")
+    [3, 4, 5, 6]
     >>> read_range("0.25*d^2:4*d^2:x4", {"n": 64, "d": 16})
     [64, 256, 1024]
     """
@@ -161,11 +164,11 @@ def _values(piece: str, whole: str, sizes: Mapping[str, int], what: str) -> Iter
     if len(parts) == 1:
         yield read_number(piece, sizes, what)
         return
-    step = _STEP.fullmatch(parts[2]) if len(parts) == 3 else None
+    step = _STEP.fullmatch((*parts, "+1")[2]) if len(parts) <= 3 else None
     if step is None:
         raise SpecError(
-            f"{what}: {piece!r} is no range: expected FIRST:LAST:xFACTOR or FIRST:LAST:+STEP, as "
-            "in 16:8192:x2 or 64:512:+64"
+            f"{what}: {piece!r} is no range: expected FIRST:LAST (every integer), "
+            "FIRST:LAST:xFACTOR or FIRST:LAST:+STEP, as in 3:6, 16:8192:x2 or 64:512:+64"
         )
     first, last = (_evaluate(part, sizes, what) for part in parts[:2])
     for part, value in zip(parts, (first, last), strict=False):

@@ -6,8 +6,9 @@ import csv
 import dataclasses
 import json
 import math
+import os
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -86,6 +87,11 @@ class Row:
     def played(self) -> bool:
         """Whether the row has counts."""
         return self.status == "ok"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the point ended in an error, which another try may not."""
+        return self.status.startswith("failed")
 
     @property
     def io(self) -> int | None:
@@ -244,6 +250,9 @@ class Results:
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas frame; counts are nullable integers.
 
+        A column with a number of more than 64 bits, which a tally may well have, holds plain
+        Python integers.
+
         Raises
         ------
         SpecError
@@ -253,14 +262,16 @@ class Results:
         names, values = self.to_table()
         frame = pandas.DataFrame(values, columns=names, dtype=object)
         kinds = {int: "Int64", float: "Float64", bool: "boolean", str: "string"}
-        return frame.astype({name: kinds[_KINDS.get(name, int)] for name in names})
+        kept = _long(names, values)
+        return frame.astype({n: kinds[_KINDS.get(n, int)] for n in names if n not in kept})
 
     # -- files -------------------------------------------------------------------------------
 
     def write(self, path: str | Path) -> None:
         """Write ``.csv``, ``.json`` or ``.parquet`` (with pandas and pyarrow).
 
-        The file appears whole or not at all.
+        The file appears whole or not at all, and when this returns it is on the disk. In parquet,
+        which knows no integers of more than 64 bits, a column with one is written as text.
 
         Raises
         ------
@@ -270,6 +281,8 @@ class Results:
         writer = _codec(path)[0]
         with replacing(path) as temporary:
             writer(self, temporary)
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
 
     @classmethod
     def read(cls, path: str | Path) -> Results:
@@ -306,6 +319,16 @@ def check_name(path: str | Path) -> None:
 
 def _value(row: Row, name: str) -> Any:
     return getattr(row, name) if name in COLUMNS else row.sizes.get(name)
+
+
+def _long(names: Sequence[str], values: Sequence[Sequence[Any]]) -> list[str]:
+    """Return the columns of integers that 64 bits do not hold."""
+    limit = 1 << 63
+    return [
+        name
+        for name, column in zip(names, zip(*values, strict=True), strict=False)
+        if any(isinstance(cell, int) and not -limit <= cell < limit for cell in column)
+    ]
 
 
 def _kind(annotation: Any) -> type:
@@ -376,7 +399,9 @@ def _read_json(path: Path) -> Iterator[Row]:
 
 
 def _write_parquet(results: Results, path: Path) -> None:
-    results.to_frame().to_parquet(path, index=False)
+    names, values = results.to_table()
+    texts = dict.fromkeys(_long(names, values), "string")
+    results.to_frame().astype(texts).to_parquet(path, index=False)
 
 
 def _read_parquet(path: Path) -> Iterator[Row]:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from lab import playing, pools
+from lab import crew, journal, playing
 from lab.arguments import as_memory, as_rules, as_strategy, as_workload
 from lab.ranges import expand, read_range, split_specs
-from lab.results import COUNTS, Results, Row
-from pebble.errors import BudgetError, GraphError, PebbleError, SpecError
+from lab.results import Results, Row, check_name
+from lab.running import WorkerError
+from pebble.errors import BudgetError, PebbleError, SpecError
 from pebble.rules import HK, Rules
 
 if TYPE_CHECKING:
-    from bounds.bound import Bound
+    from concurrent.futures import Executor
+    from pathlib import Path
+
     from graphs.registry import Workload
     from lab.arguments import RulesLike, StrategyLike, WorkloadLike
-    from pebble.dag import Dag
-    from pebble.report import Report
     from strategies.registry import Strategy
 
 __all__ = ["Method", "Point", "Progress", "WorkerError", "plan", "sweep"]
@@ -31,13 +29,10 @@ __all__ += ["sweep_points"]
 Method: TypeAlias = Literal["referee", "tally"]
 #: Called with the number of points done, the number of points, and the row just finished.
 Progress: TypeAlias = Callable[[int, int, Row], None]
-Finished: TypeAlias = "Generator[tuple[int, Outcome], None, None]"
+#: Called with a line that is worth telling: what was found in a file, which process died.
+Notice: TypeAlias = Callable[[str], None]
 T = TypeVar("T")
 MemoriesLike: TypeAlias = "str | int | Iterable[int]"
-
-
-class WorkerError(PebbleError, RuntimeError):
-    """A worker process that died."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +46,6 @@ class Point:
     method: Method
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a point: a report, or the error that tells why there is none."""
-
-    report: Report | None = None
-    error: PebbleError | None = None
-    compulsory: int | None = None
-
-
 def sweep(
     workloads: WorkloadLike | Iterable[WorkloadLike],
     strategies: StrategyLike | Iterable[StrategyLike],
@@ -69,6 +55,9 @@ def sweep(
     method: Method = "referee",
     executor: int | Executor | None = None,
     progress: Progress | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    notice: Notice | None = None,
 ) -> Results:
     """Play every strategy on every workload under every M.
 
@@ -88,23 +77,40 @@ def sweep(
         Play and judge every move, or count from the schedules' texts without a DAG, at any size.
         Every row says which it was.
     executor : int or Executor, optional
-        A number of processes, or an executor of one's own; by default this process does it all.
-        As always with processes, a script that asks for them needs its
+        A number of processes, of which as many play at a time as memory has room for; or an
+        executor of one's own, such as a Dask client's (`lab.clusters`); by default this process
+        does it all. As always with processes, a script that asks for them needs its
         ``if __name__ == "__main__":``.
     progress : callable, optional
         Called after each point.
+    out : path, optional
+        Write the rows there, ``.csv``, ``.json`` or ``.parquet``. Until all are known, each row is
+        kept in the journal beside it (``rows.csv.journal``) as soon as it is finished, and the
+        same call goes on from there, whatever ended the one before; failed points are tried again.
+    fresh : bool
+        Forget the journal and play everything.
+    notice : callable, optional
+        Called with lines worth telling.
 
     Returns
     -------
     Results
         One row per point, ordered by workload, strategy, M, whoever finished first. A point that
         cannot be played is a row without counts whose status says why: ``needs M >= 87``,
-        ``does not play``, ``failed``.
+        ``does not play``, ``failed``. The others are none the worse for it; a point whose worker
+        process dies is played once more, alone, before it counts as failed.
 
     Raises
     ------
     PebbleError
         If no point at all can be played, or a text does not read.
+    JournalError
+        If the journal belongs to another sweep, another version, or is damaged, or another process
+        is writing it.
+    FileError
+        If a file cannot be written; what was finished before is in the journal.
+    WorkerError
+        If the workers are gone for good; likewise.
 
     Examples
     --------
@@ -113,7 +119,9 @@ def sweep(
     [(4, 144), (8, 144), (16, 144)]
     """
     points = plan(workloads, strategies, memories, rules=rules, method=method)
-    return sweep_points(points, executor=executor, progress=progress)
+    return sweep_points(
+        points, executor=executor, progress=progress, out=out, fresh=fresh, notice=notice
+    )
 
 
 def sweep_points(
@@ -121,22 +129,62 @@ def sweep_points(
     *,
     executor: int | Executor | None = None,
     progress: Progress | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    notice: Notice | None = None,
 ) -> Results:
     """Play the points that `plan` made; the other half of `sweep`."""
-    rows: dict[int, Row] = {}
+    tell = notice if notice is not None else lambda _: None
     errors: list[PebbleError] = []
-    yardsticks = _Yardsticks()
-    # Closed at once when a callback fails, so that no worker goes on.
-    with closing(_run(points, executor)) as outcomes:
-        for done, (index, outcome) in enumerate(outcomes, start=1):
-            rows[index] = yardsticks.row(points[index], outcome)
-            if outcome.error is not None:
-                errors.append(outcome.error)
-            if progress is not None:
-                progress(done, len(points), rows[index])
-    if len(errors) == len(points):
-        raise _cheapest(errors)
-    return Results(rows[index] for index in range(len(points)))
+    with _kept(points, out, fresh, tell) as book:
+        rows = {} if book is None else {i: row for i, row in book.rows.items() if not row.failed}
+        todo = [index for index in range(len(points)) if index not in rows]
+        # Closed at once when a callback fails, so that no worker goes on.
+        with closing(crew.outcomes(points, todo, executor, tell)) as outcomes:
+            for index, outcome in outcomes:
+                rows[index] = outcome.row
+                if book is not None:
+                    book.add(index, outcome.row)
+                if outcome.error is not None:
+                    errors.append(outcome.error)
+                if progress is not None:
+                    progress(len(rows), len(points), outcome.row)
+        if not any(row.played for row in rows.values()):
+            if book is not None:
+                book.forget()
+            raise _cheapest(errors or _reasons(points))
+        results = Results(rows[index] for index in range(len(points)))
+        if out is not None:
+            results.write(out)
+    return results
+
+
+@contextmanager
+def _kept(
+    points: Sequence[Point], out: str | Path | None, fresh: bool, tell: Notice
+) -> Iterator[journal.Journal | None]:
+    """Open the journal of a file of results, and say what is in it."""
+    if out is None:
+        yield None
+        return
+    check_name(out)
+    path = journal.journal_of(out)
+    with journal.opened(path, journal.identity(points), fresh=fresh) as book:
+        if book.cut:
+            tell(f"{path} ended in half a line, which is dropped")
+        if book.rows:
+            failed = sum(row.failed for row in book.rows.values())
+            more = f"; {failed} that failed are tried again" if failed else ""
+            tell(f"{len(book.rows) - failed} of {len(points)} points come from {path}{more}")
+        try:
+            yield book
+        except BaseException:
+            if book.rows:
+                tell(
+                    f"{len(book.rows)} of {len(points)} points are kept in {path}: the same sweep "
+                    "goes on from there"
+                )
+            raise
 
 
 def plan(
@@ -187,145 +235,18 @@ def _memories(memories: MemoriesLike, workload: Workload) -> list[int]:
     return sorted({as_memory(memory, workload) for memory in each})
 
 
-# -- playing ------------------------------------------------------------------------------------
+# -- when nothing can be played -----------------------------------------------------------------
 
 
-class _Player:
-    """Plays points one after the other and keeps the DAG of the last one."""
-
-    def __init__(self) -> None:
-        self._workload: Workload | None = None
-        self._dag: Dag | None = None
-
-    def play(self, point: Point) -> Outcome:
-        workload = point.workload
+def _reasons(points: Sequence[Point]) -> list[PebbleError]:
+    """Return why points cannot be played, where all that is left of it is a row."""
+    found: list[PebbleError] = []
+    for point in points:
         try:
-            playing.check_playable(workload, point.strategy, point.memory, point.rules)
-            if point.method == "tally":
-                return Outcome(playing.count(workload, point.strategy, point.memory))
-            dag = self.dag(workload)
-            report = playing.play(workload, point.strategy, point.memory, point.rules, dag=dag)
+            playing.check_playable(point.workload, point.strategy, point.memory, point.rules)
         except PebbleError as error:
-            return Outcome(error=error)
-        except MemoryError:
-            return Outcome(error=GraphError(f"{workload} does not fit into memory"))
-        return Outcome(report, compulsory=self._compulsory)
-
-    def dag(self, workload: Workload) -> Dag:
-        """Return the workload's DAG, built once for points that follow one another."""
-        from lab.yardsticks import compulsory, compulsory_of
-
-        if self._dag is None or self._workload != workload:
-            self._workload = self._dag = None  # the old one goes before the new one comes
-            self._dag = workload.dag()
-            self._workload = workload
-            least = compulsory(workload)
-            self._compulsory = compulsory_of(self._dag) if least is None else least
-        return self._dag
-
-
-#: The player of a worker process.
-_player = _Player()
-
-
-def _play(point: Point) -> Outcome:
-    outcome = _player.play(point)
-    try:
-        pickle.loads(pickle.dumps(outcome.error))  # noqa: S301
-    except Exception as error:  # noqa: BLE001
-        # An error class that does not survive the way home would take the pool with it.
-        return Outcome(error=PebbleError(f"{outcome.error} ({type(error).__name__})"))
-    return outcome
-
-
-def _run(points: Sequence[Point], executor: int | Executor | None) -> Finished:
-    """Yield (index, outcome) as points are finished."""
-    if isinstance(executor, Executor):
-        yield from _collect(points, executor, own=False)
-        return
-    if executor is not None and executor < 1:
-        raise SpecError(f"expected a positive number of processes, got {executor}")
-    if executor is None or executor == 1 or len(points) == 1:
-        player = _Player()
-        yield from ((index, player.play(point)) for index, point in enumerate(points))
-        return
-    with pools.processes(min(executor, len(points))) as pool:
-        yield from _collect(points, pool, own=True)
-
-
-def _collect(points: Sequence[Point], executor: Executor, *, own: bool) -> Finished:
-    # In the grid's order: a worker meets a workload's points one after the other, so that it
-    # builds each DAG once.
-    futures: dict[Future[Outcome], int] = {}
-    try:
-        with pools.shielded():
-            for index, point in enumerate(points):
-                futures[executor.submit(_play, point)] = index
-        for future in as_completed(futures):
-            yield futures.pop(future), future.result()
-    except BrokenProcessPool:
-        raise WorkerError(
-            "a worker process died, most likely for want of memory: take fewer processes or "
-            "smaller sizes"
-        ) from None
-    except BaseException:
-        if not own:
-            for future in futures:
-                future.cancel()
-        raise
-
-
-# -- rows -----------------------------------------------------------------------------------------
-
-
-class _Yardsticks:
-    """Makes rows: adds what the counts are held against, looked up once per workload."""
-
-    def __init__(self) -> None:
-        self._known: dict[Workload, tuple[Bound | None, int | None]] = {}
-
-    def row(self, point: Point, outcome: Outcome) -> Row:
-        from lab.yardsticks import certified_least, compulsory, theta, values_at
-
-        workload, report = point.workload, outcome.report
-        if workload not in self._known:
-            self._known[workload] = theta(workload, point.rules), compulsory(workload)
-        bound, least = self._known[workload]
-        more: dict[str, Any] = {}
-        if report is not None:
-            more = {name: getattr(report, name) for name in COUNTS}
-        if bound is not None:
-            values = values_at(bound, workload.sizes(), point.memory)
-            more["bound"] = bound.name
-            more["bound_value"] = float(bound.evaluate(**values))
-            more["in_regime"] = bound.holds(**values)
-        proved = certified_least(workload, point.memory, point.rules)
-        if proved is not None:
-            more |= {"certified": proved.value, "certified_by": proved.name}
-        return Row(
-            workload=str(workload),
-            sizes=workload.sizes(),
-            strategy=str(point.strategy),
-            memory=point.memory,
-            rules=str(point.rules),
-            method=point.method,
-            status=_status(outcome),
-            compulsory=least if least is not None else outcome.compulsory,
-            **more,
-        )
-
-
-def _status(outcome: Outcome) -> str:
-    from strategies.registry import RefusalError
-
-    error = outcome.error
-    if error is None:
-        return "ok"
-    if isinstance(error, BudgetError) and error.least is not None:
-        return f"needs M >= {error.least}"
-    if isinstance(error, RefusalError):
-        return f"does not play: {error}"
-    return f"failed: {error}"
+            found.append(error)
+    return found
 
 
 def _cheapest(errors: Sequence[PebbleError]) -> PebbleError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -21,6 +23,8 @@ from lab.cli.group import (
 from lab.cli.layer import as_layer, layer_options
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from lab.analysis import Crossover
     from lab.layers import Layer
     from lab.results import Results, Row
@@ -45,7 +49,7 @@ __all__ = ["sweep_command"]
     "--memory",
     "-M",
     required=True,
-    help="A range: 64,128 or 16:8192:x2 or 64:512:+64, also 0.25*d^2:4*d^2:x2.",
+    help="A range: 64,128 or 3:6 or 16:8192:x2 or 64:512:+64, also 0.25*d^2:4*d^2:x2.",
 )
 @rules_option
 @click.option(
@@ -56,8 +60,11 @@ __all__ = ["sweep_command"]
     help="Judge every move, or count from the schedules' texts at any size.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Write the rows: .csv, .json or .parquet."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Write the rows: .csv, .json or .parquet. A sweep that is cut short goes on from there.",
 )
+@click.option("--fresh", is_flag=True, help="Forget what is left of an earlier sweep to --out.")
 @click.option("--plot", type=click.Path(path_type=Path), help="Draw I/O: .png, .pdf or .svg.")
 @click.option("--x", "axis", help="Axis of the picture: M, n or d; by default what varies.")
 @click.option(
@@ -66,6 +73,14 @@ __all__ = ["sweep_command"]
     type=click.IntRange(min=1),
     help="Number of processes; by default as many as pay off.",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(["processes", "dask"]),
+    default="processes",
+    show_default=True,
+    help="Who plays: processes of this machine, or the workers of a Dask scheduler.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Of the Dask scheduler: tcp://HOST:8786.")
 @layer_options
 @json_option
 def sweep_command(
@@ -78,18 +93,24 @@ def sweep_command(
     plot: Path | None,
     axis: str | None,
     processes: int | None,
+    engine: str,
+    scheduler: str | None,
     heads: int | None,
     batch: int | None,
     width: str | None,
     *,
+    fresh: bool,
     as_json: bool,
 ) -> None:
     """Play every strategy on every WORKLOAD under every M; each point is judged by the referee.
 
     Integers of a WORKLOAD may be ranges: attention-backward:n=64:1024:x2,d=16. A strategy that
     needs a larger M, or does not play a workload, leaves a gap.
+
+    With --out every finished point is kept at once in a journal beside the file, and the same
+    command goes on from it, whatever ended the one before. Exit code 1 says that points failed:
+    the same command tries them again.
     """
-    from lab import pools
     from lab.analysis import crossovers
     from lab.results import check_name
     from lab.sweeping import plan, sweep_points
@@ -103,13 +124,18 @@ def sweep_command(
         check_picture(plot)
     points = plan(workloads, strategies, memory, rules=rules, method=cast("Any", method))
     x = axis or _axis(points)
-    count = processes if processes is not None else pools.advised(points)
-    with bar("points", len(points)) as progress:
+    with (
+        _engine(points, engine, scheduler, processes) as executor,
+        bar("points", len(points)) as progress,
+    ):
         results = sweep_points(
-            points, executor=count, progress=lambda done, _total, _row: progress(done)
+            points,
+            executor=executor,
+            progress=lambda done, _total, _row: progress(done),
+            out=out,
+            fresh=fresh,
+            notice=_tell,
         )
-    if out is not None:
-        results.write(out)
     if plot is not None:
         _draw(results, x, plot)
     crossings = crossovers(results, x)
@@ -133,6 +159,32 @@ def _scaled(row: Row, layer: Layer | None) -> dict[str, Any]:
         return {}
     counts = {"loads": row.loads, "stores": row.stores, "io": row.io}
     return {"layer": layer.scaled(counts)}
+
+
+def _tell(line: str) -> None:
+    click.echo(line, err=True)
+
+
+@contextmanager
+def _engine(
+    points: list[Point], engine: str, scheduler: str | None, processes: int | None
+) -> Iterator[int | Executor]:
+    """Give who plays."""
+    from lab import pools
+
+    if engine == "processes":
+        if scheduler is not None:
+            raise click.UsageError("--scheduler belongs to --engine dask")
+        yield processes if processes is not None else pools.advised(points)
+        return
+    if scheduler is None or processes is not None:
+        raise click.UsageError(
+            "--engine dask needs --scheduler ADDRESS, and its workers are started there, not by -j"
+        )
+    from lab.clusters import connected
+
+    with connected(scheduler) as cluster:
+        yield cluster
 
 
 def _axis(points: list[Point]) -> str:

@@ -551,7 +551,7 @@ def changed(**changes):
         (("count", BACKWARD, "-s", "flash", "-M", "3"), "needs M >= "),
         (("count", "pyramid:h=3", "-s", "flash", "-M", "30"), "does not play"),
         (("sweep", BACKWARD, "-s", "flash", "-M", "3,4"), "needs M >= "),
-        (("sweep", BACKWARD, "-s", "flash", "-M", "16:8"), "is no range"),
+        (("sweep", BACKWARD, "-s", "flash", "-M", "16:8"), "starts above its end"),
         (("sweep", BACKWARD, "-s", "flash", "-M", "99", "--out", "rows.xls"), "written as .csv"),
         (
             ("sweep", BACKWARD, "-s", "flash", "-M", "99", "--plot", "io.xls"),

@@ -55,6 +55,21 @@ def test_frame(results):
     assert naive["io"].tolist() == [row.io for row in results if row.strategy == "naive"][:3]
 
 
+def test_numbers_of_more_than_64_bits(tmp_path):
+    n = 10**15
+    results = sweep(f"attention-forward:n={n},d=64", "naive,flash", "2,4096", method="tally")
+    assert any(row.io > 2**63 for row in results.played)
+
+    for suffix in ("csv", "json", "parquet"):
+        results.write(tmp_path / f"rows.{suffix}")
+        assert Results.read(tmp_path / f"rows.{suffix}") == results
+    frame = results.to_frame()
+    assert frame["n"].dtype == "Int64"
+    assert [None if not row.played else row.io for row in results] == [
+        cell if isinstance(cell, int) else None for cell in frame["io"]
+    ]
+
+
 def test_choosing_rows(results):
     assert results.strategies == ["naive", "flash"]
     assert results.workloads == ["attention-forward:n=6,d=2", "fft:n=4"]

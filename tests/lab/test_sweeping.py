@@ -6,7 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from lab import count, play, pools, sweep, sweeping
+from lab import count, play, pools, sweep
+from lab.footprint import footprint
+from lab.running import arguments, play_point
 from lab.sweeping import plan
 from pebble import LOAD, Dag
 from pebble.errors import BudgetError, PebbleError, SpecError
@@ -189,7 +191,7 @@ def test_an_error_if_nothing_can_be_played():
 
 
 def test_errors_cross_process_borders():
-    outcome = sweeping._play(plan(GRADIENT, Cheat(), 64)[0])
+    outcome = play_point(*arguments(plan(GRADIENT, Cheat(), 64)[0]))
 
     # IllegalMoveError has required keywords; what cannot be rebuilt elsewhere travels as its text.
     assert isinstance(outcome.error, PebbleError)
@@ -225,6 +227,8 @@ def test_advice_on_processes(monkeypatch):
 
     assert pools.advised(small) == 1
     assert pools.advised(large) == 4
-    monkeypatch.setattr("graphs.memory.available_bytes", lambda: 200_000_000)
-    assert pools.advised(large) == 2
+    # 128² (4·32 + 8) products and sums and more, about 15 bytes each, twice; libraries 200 MiB.
+    assert footprint(large, 4).processes == 4
+    monkeypatch.setattr("graphs.memory.available_bytes", lambda: 900_000_000)
+    assert footprint(large, 4).processes == 2
     assert pools.advised(plan("matmul:m=9999,n=9999,k=999", "naive", "8,9", method="tally")) == 1
