@@ -20,7 +20,7 @@ help:
 	@echo "make clean   remove what the other targets made"
 
 demo: $(STAMP_DEMO)
-	$(BIN)/pebble sweep attention-gradient:n=128,d=32 --strategy naive,flash,algorithm6 --memory 16:8192:x1.5 --out demo.csv --plot demo.png
+	$(BIN)/pebble sweep attention-gradient:n=128,d=32 --strategy naive,flash,algorithm6 --memory 16:8192:x1.5 --out demo.csv --fresh --plot demo.png
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto
@@ -42,7 +42,7 @@ bench: $(STAMP)
 	$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-only
 
 clean:
-	rm -rf $(VENV) build dist demo.csv demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) build dist demo.csv demo.csv.journal demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 	find $(CODE) tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:

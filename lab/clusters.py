@@ -176,7 +176,7 @@ def connected(address: str, timeout: float = 10.0) -> Iterator[Cluster]:
 
 
 def _client(make: Callable[..., Any], address: str, timeout: float) -> Any:
-    from distributed.comm.core import parse_address
+    from distributed.comm.addressing import parse_address
     from distributed.comm.registry import get_backend
 
     try:

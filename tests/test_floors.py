@@ -18,7 +18,7 @@ BELOW = {
     "lab": {"pebble", "graphs", "strategies", "bounds"},
 }
 THIRD_PARTY = {"click", "matplotlib", "networkx", "numba", "numpy", "rich", "scipy", "sympy"}
-EXTRAS = {"pandas", "pyarrow"}
+EXTRAS = {"distributed", "pandas", "pyarrow"}
 LONGEST = 600
 
 FILES = sorted(path for package in BELOW for path in (ROOT / package).rglob("*.py"))
