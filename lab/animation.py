@@ -88,10 +88,13 @@ def animate(
     ...     animate(of_strategy("pyramid:h=1", "naive", 3), Path(folder) / "play.html")
     8
     """
+    from lab.sources import check_shown
+
     path = Path(path)
     check_film(path)
     if not (most >= 2 and seconds > 0):
         raise SpecError(f"expected two stills or more and some seconds, got {most} and {seconds}")
+    check_shown(source)
     if path.suffix.lower() == ".html":
         return _page(source, path)
     return _film(source, path, most, seconds, progress)

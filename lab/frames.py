@@ -104,8 +104,10 @@ def stills(
     [0, 1, 2, 2, 3, 3, 3, 3]
     """
     from lab._touches import follow
+    from lab.sources import check_shown
     from pebble.referee import referee
 
+    check_shown(source)
     dag = source.dag
     if len(dag) > _LARGEST:
         raise GraphError(

@@ -143,8 +143,10 @@ def record(
     ['Q', 'K', 'S', 'V', 'A', 'l', 'U', 'O']
     """
     from lab._touches import touch
+    from lab.sources import check_shown
     from pebble.referee import Replay
 
+    check_shown(source)
     replay = Replay(source.dag, source.memory, source.rules)
     strips, places = _strips(source.dag)
     height = sum(strip.rows for strip in strips)

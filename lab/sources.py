@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lab.arguments import as_memory, as_rules, as_strategy, as_workload
-from pebble.errors import PebbleError, TraceError
+from pebble.errors import PebbleError, SpecError, TraceError
 from pebble.rules import HK, Rules
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pebble.moves import Moves
     from pebble.trace import Trace
 
-__all__ = ["Source", "of_strategy", "of_trace"]
+__all__ = ["Source", "check_shown", "of_strategy", "of_trace"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,21 @@ class Source:
     def __str__(self) -> str:
         by = f" by {self.strategy}" if self.strategy else ""
         return f"{self.workload}{by}, M={self.memory:,}"
+
+
+def check_shown(source: Source) -> None:
+    """Raise unless pictures and films know the rules of a play.
+
+    Raises
+    ------
+    SpecError
+        Under partial computation, where a compute moves no whole value.
+    """
+    if source.rules.partial:
+        raise SpecError(
+            f"pictures and films do not know partial computation (rules {source.rules}): "
+            "judge the play with `pebble check`, or show one under other rules"
+        )
 
 
 def of_strategy(

@@ -112,7 +112,8 @@ def game_command(
         say_json(session.to_json() | {"trace": None if kept is None else str(kept)})
     elif kept is not None:
         go_on = "" if kept == trace else f"; go on with: pebble game --resume {kept}"
-        say(f"your {session.game.step} moves are kept in {kept}{go_on}")
+        moves = "1 move is" if session.game.step == 1 else f"{session.game.step} moves are"
+        say(f"your {moves} kept in {kept}{go_on}")
     if ended_by is not None:
         raise ended_by
 

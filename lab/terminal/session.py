@@ -9,7 +9,7 @@ from lab.terminal.advice import advise, first_costly
 from lab.terminal.board import LEGEND, can_be_computed
 from pebble.errors import IllegalMoveError, PebbleError, unknown
 from pebble.game import Game
-from pebble.moves import KINDS, LETTERS, LOAD, STORE, Move
+from pebble.moves import KINDS, LETTERS, LOAD, STORE, Move, edge_of, partial_compute
 
 if TYPE_CHECKING:
     from lab.page.levels import Level
@@ -35,6 +35,8 @@ _SHORT = {"u": "undo", "r": "redo", "h": "hint", "b": "board", "q": "quit", "?":
 _SHORT |= {"exit": "quit", "m": "list", "restart!": "restart"}
 _KINDS = {letter.lower(): kind for kind, letter in enumerate(LETTERS)}
 _KINDS |= {name.lower(): kind for kind, name in enumerate(KINDS)}
+#: Where the rules have partial computation: p U V, by which V absorbs its operand U.
+_PARTIAL = ("p", "partial")
 #: Vertices that `list` shows at most.
 _LISTED = 200
 
@@ -166,7 +168,7 @@ class Session:
         if not words:
             return Answer("")
         word, rest = words[0].lower(), words[1].strip() if len(words) > 1 else ""
-        if word in _KINDS and rest:
+        if rest and (word in _KINDS or (word in _PARTIAL and self.game.rules.partial)):
             return self._moves(line)
         command = _SHORT.get(word, word)
         action = getattr(self, f"do_{command}", None)
@@ -201,12 +203,13 @@ class Session:
                 break
             made += 1
             self.undone = []
-            name = self.board.handles[move.vertex]
+            name = self._named(move)
             if move.kind in (LOAD, STORE):
                 texts.append(f"{KINDS[move.kind]} {name}: {self.status()}")
             else:
                 red = f"{self.game.red_count} of {self.game.memory} red"
-                texts.append(f"{KINDS[move.kind]} {name}: free; {red}")
+                verb = "PARTIAL" if edge_of(self.level.dag, move.vertex) else KINDS[move.kind]
+                texts.append(f"{verb} {name}: free; {red}")
         if made and self.game.is_finished:
             texts.append(self.verdict())
             if self.level.insight:
@@ -216,7 +219,8 @@ class Session:
     def _where(self, error: IllegalMoveError) -> str:
         """Say where the vertices of an error stand on the board, if their labels are others."""
         concerned = [error.vertex, *error.missing[:3]]
-        pairs = {self.level.dag.name(v): self.board.handles[v] for v in concerned if v >= 0}
+        known = [v for v in concerned if 0 <= v < len(self.level.dag)]
+        pairs = {self.level.dag.name(v): self.board.handles[v] for v in known}
         words = [f"{name} is {handle}" for name, handle in pairs.items() if name != handle]
         return f"\n(on the board {', '.join(words)})" if words and self.board.is_drawn else ""
 
@@ -224,6 +228,10 @@ class Session:
         """Read a move; the board's labels come before names and numbers."""
         verb, _, vertex = text.strip().partition(" ")
         vertex = vertex.strip()
+        if verb.lower() in _PARTIAL:
+            ends = [self._handle.get(word) for word in vertex.split()]
+            if len(ends) == 2 and ends[0] is not None and ends[1] is not None:
+                return partial_compute(self.level.dag, ends[0], ends[1])
         if verb.lower() in _KINDS and vertex in self._handle:
             return Move(_KINDS[verb.lower()], self._handle[vertex])
         return Move.parse(text, self.level.dag)
@@ -298,8 +306,14 @@ class Session:
             f"{par.lower} was still within reach (undo {back} takes you there)"
         )
 
+    def _named(self, move: Move) -> str:
+        """Return the label of a move's vertex; of both ends of a partial compute's edge."""
+        ends = edge_of(self.level.dag, move.vertex) or (move.vertex,)
+        return " ".join(self.board.handles[v] for v in ends)
+
     def _shown(self, move: Move) -> str:
-        return f"{LETTERS[move.kind].lower()} {self.board.handles[move.vertex]}"
+        verb = "p" if edge_of(self.level.dag, move.vertex) else LETTERS[move.kind].lower()
+        return f"{verb} {self._named(move)}"
 
     def do_board(self, _: str) -> Answer:
         """Show the position."""
@@ -346,7 +360,10 @@ class Session:
 
     def do_help(self, _: str) -> Answer:
         """Show the commands."""
-        return Answer(f"{HELP}\n{LEGEND}")
+        more = (
+            "\np U V  partial compute: V absorbs its operand U" if self.game.rules.partial else ""
+        )
+        return Answer(f"{HELP}{more}\n{LEGEND}")
 
     def do_quit(self, _: str) -> Answer:
         """Leave."""

@@ -88,6 +88,15 @@ def test_an_illegal_trace_is_refused(tmp_path):
         record(of_trace(path, "pyramid:h=1", 3))
 
 
+def test_partial_computation_is_refused(tmp_path):
+    path = tmp_path / "play.txt"
+    path.write_text("L 0\nP 0 2\n")
+    source = of_trace(path, "pyramid:h=1", 3, "prbp")
+    for show in (record, lambda s: list(stills(s)), lambda s: animate(s, tmp_path / "x.html")):
+        with pytest.raises(PebbleError, match="do not know partial computation"):
+            show(source)
+
+
 # -- pictures --------------------------------------------------------------------------------------
 
 

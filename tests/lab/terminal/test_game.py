@@ -1,5 +1,6 @@
 """The game in a terminal, line by line, through a pipe and through a terminal of its own."""
 
+import dataclasses
 import json
 import os
 import pty
@@ -244,6 +245,18 @@ def test_saving_never_overwrites_a_file_of_others(session, tmp_path):
     session.answer("l b")
     assert not session.is_saved
     assert "(2 moves)" in session.answer(f"save {own}.txt").text
+
+
+def test_partial_computation():
+    level = find_level("first-steps")
+    level = dataclasses.replace(level, rules=Rules.parse("prbp"), par=None, certificate=())
+    session = Session(level, Par(3), Board(level.dag))
+    for line in ("l x", "p x z", "d x", "l y"):
+        assert session.answer(line).moved, line
+    assert "PARTIAL y z: free; 2 of 3 red" in session.answer("p y z").text
+    assert "is no operand of" in session.answer("p z x").text
+    assert "that meets the lower bound" in session.answer("s z").text
+    assert "absorbs" in session.answer("?").text
 
 
 # -- the command -----------------------------------------------------------------------------------
