@@ -156,6 +156,11 @@ def _in_one_piece(given: Given, name: str) -> Numbers:
     return np.concatenate([given[f"{name}{b}"] for b in range(1, count + 1)])
 
 
+def _layer(_: Workload, given: Given) -> Given:
+    Q, K, V = (given["X"] @ given[name] for name in ("WQ", "WK", "WV"))
+    return {"O": _softmax(Q @ K.T) @ V}
+
+
 def _gradients(P: Numbers, O: Numbers, given: Given) -> Given:
     Q, K, V, dO = (given[name] for name in ("Q", "K", "V", "dO"))
     dP = dO @ V.T
@@ -194,6 +199,7 @@ def _bilinear(_: Workload, given: Given) -> Given:
 _REFERENCES: dict[str, Callable[[Workload, Given], Given]] = {
     "attention-forward": _forward,
     "attention-backward": _backward,
+    "attention-layer": _layer,
     "attention-training": _training,
     "attention-gradient": _gradient,
     "matmul": _product,

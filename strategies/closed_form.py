@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["REGIMES", "ClosedForm", "closed_form", "leading_terms"]
 
-#: Regimes as orders of magnitude: exponents of n, d and M. Sides of matrices count as n.
+#: Regimes as orders of magnitude: exponents of n, d and M. Sides of matrices count as n, the width
+#: e of a model as d.
 REGIMES: dict[str, dict[str, float]] = {
-    "d^2 << M << n d": {"n": 12, "m": 12, "k": 12, "d": 1, "M": 5},
-    "M << d^2": {"n": 100, "m": 100, "k": 100, "d": 10, "M": 15},
+    "d^2 << M << n d": {"n": 12, "m": 12, "k": 12, "d": 1, "e": 1, "M": 5},
+    "M << d^2": {"n": 100, "m": 100, "k": 100, "d": 10, "e": 10, "M": 15},
 }
 
 #: Sizes at which two texts are compared that make the same.

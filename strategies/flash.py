@@ -66,6 +66,7 @@ class Flash(TileStrategy):
         "attention-backward",
         "attention-gradient",
         "attention-training",
+        "attention-layer",
     )
     softmax: ClassVar[tuple[str, ...]] = ("late", "online")
 
@@ -84,6 +85,8 @@ class Flash(TileStrategy):
             return (
                 "with softmax=online the key blocks are the workload's: leave columns and sizes out"
             )
+        if self.sizes == "paper" and workload.name == "attention-layer":
+            return "Dao22 prints no sizes for the projections: leave sizes out"
         if self.sizes == "paper" and workload.name in self.plays[1:]:
             return "Dao22's printed sizes never fit backward loops (K, V, dK, dV alone fill M)"
         return super().refusal(workload)
@@ -116,6 +119,9 @@ class Flash(TileStrategy):
             n, rows = formula["Q"].shape[0], 1 if self.rows is None else self.rows
             text = attention_online.key_blocks_outside
             return [(Phase("O", text, (Tile("rows", "B_r", (n,)),), {"rows": rows}),)]
+        if workload.name == "attention-layer":
+            projections = [streaming_product(formula[name]) for name in ("Q", "K", "V")]
+            return [*projections, (self._sweep("O", attention_forward.flash, formula),)]
         if workload.name == "attention-forward":
             return [(self._sweep("O", attention_forward.flash, formula),)]
         if workload.name == "attention-backward":

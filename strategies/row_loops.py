@@ -56,6 +56,7 @@ class Flash2(TileStrategy):
         "attention-forward",
         "attention-backward",
         "attention-training",
+        "attention-layer",
     )
     softmax: ClassVar[tuple[str, ...]] = ("late", "online")
 
@@ -75,9 +76,11 @@ class Flash2(TileStrategy):
             text = attention_online.query_blocks_outside
             return [(Phase("O", text, (Tile("rows", "B_r", (n,)),), fixed),)]
         phases: list[Choice] = []
+        if workload.name == "attention-layer":
+            phases += [streaming_product(formula[name]) for name in ("Q", "K", "V")]
         if workload.name != "attention-backward":
             phases.append(self._blocks("O", attention_forward.flash2, formula, columns=1))
-        if workload.name != "attention-forward":
+        if workload.name in ("attention-backward", "attention-training"):
             phases.append((Phase("D", attention_backward.row_terms),))
             phases.append(self._blocks("dQ, dK, dV", attention_backward.flash2, formula, rows=1))
         return phases

@@ -56,6 +56,7 @@ class Standard(TileStrategy):
         "attention-forward",
         "attention-backward",
         "attention-gradient",
+        "attention-layer",
         "attention-training",
         "bilinear",
         "matmul",
@@ -66,6 +67,8 @@ class Standard(TileStrategy):
         """Return one phase per operator."""
         if workload.name == "attention-forward":
             return self._forward(formula)
+        if workload.name == "attention-layer":
+            return [*(product(formula[name]) for name in ("Q", "K", "V")), *self._forward(formula)]
         if workload.name == "attention-backward":
             return [
                 product(formula["S"]),
