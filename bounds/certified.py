@@ -251,8 +251,9 @@ def _of_workload(workload: Workload, memory: int) -> Iterator[_Found]:
         yield from theorems(workload, memory)
 
 
-#: Options that the theorems below allow for.
-_OPTIONS = {"sum", "softmax", "form", "given"}
+#: Options that the theorems below allow for; the blocks are those of online softmax, whose rescaled
+#: sums are private trees as well.
+_OPTIONS = {"sum", "softmax", "form", "given", "block"}
 
 
 def _of_forward(workload: Any, memory: int) -> Iterator[_Found]:
