@@ -211,7 +211,19 @@ def run(w, graph, unstored, done, red, blue):  # type: ignore[no-untyped-def]
 
 
 @jit
-def force(graph, memory, unstored, done, red, blue, need, reds, log):  # type: ignore[no-untyped-def]
+def is_last(w, graph, done):  # type: ignore[no-untyped-def]
+    """Whether all outputs but w are finished."""
+    op_start, ops, up_start, ups, given, out, done_bit, red_bit, dirty_bit, blue_bit, twin = graph
+    left = 0
+    for v in range(given.size):
+        left += v != w and out[v] and not done[v]
+    return left == 0
+
+
+@jit
+def force(  # type: ignore[no-untyped-def]
+    graph, memory, unstored, final, done, red, blue, need, reds, log
+):
     """Compute whatever can be computed into free slots; return (reds, stores, log's length)."""
     op_start, ops, up_start, ups, given, out, done_bit, red_bit, dirty_bit, blue_bit, twin = graph
     logged = 0
@@ -221,6 +233,8 @@ def force(graph, memory, unstored, done, red, blue, need, reds, log):  # type: i
         changed = False
         for w in range(given.size):
             if red[w] or given[w] or not need[w] or reds >= memory:
+                continue
+            if w == final and not is_last(w, graph, done):
                 continue
             ready = True
             for e in range(op_start[w], op_start[w + 1]):
@@ -251,7 +265,7 @@ def search(  # type: ignore[no-untyped-def]  # noqa: C901
     """
     op_start, ops, up_start, ups, given, out, done_bit, red_bit, dirty_bit, blue_bit, twin = graph
     weight, image = symmetry
-    sliding, unstored, start = rules
+    sliding, unstored, start, final = rules
     keys, gs, fs, parents, following, table, head = space
     n = given.size
     words = keys.shape[1]
@@ -287,6 +301,8 @@ def search(  # type: ignore[no-untyped-def]  # noqa: C901
         control[EXPANDED] += 1
         for w in range(n):
             if red[w] or given[w] or not need[w]:
+                continue
+            if w == final and not is_last(w, graph, done):
                 continue
             ready = True
             missing = 0
@@ -366,7 +382,7 @@ def search(  # type: ignore[no-untyped-def]  # noqa: C901
                     if finishes:
                         reds2 = clean(graph, done2, red2, blue2, need2)
                     reds2, stores, size = force(
-                        graph, memory, unstored, done2, red2, blue2, need2, reds2, forced
+                        graph, memory, unstored, final, done2, red2, blue2, need2, reds2, forced
                     )
                     cost += stores
                     open_outputs = 0

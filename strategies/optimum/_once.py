@@ -83,7 +83,7 @@ def make(w, graph, done, red, dirty, left):  # type: ignore[no-untyped-def]
 
 
 @jit
-def is_forced(w, graph, red, dirty, left, room):  # type: ignore[no-untyped-def]
+def is_forced(w, graph, red, dirty, left, room, final):  # type: ignore[no-untyped-def]
     """Whether computing w now, into a free slot, loses nothing.
 
     It does not if w is a sink; if w takes the place of its operand u, dirty and used for the last
@@ -103,6 +103,8 @@ def is_forced(w, graph, red, dirty, left, room):  # type: ignore[no-untyped-def]
     if room < 2 or dirty_bit[w] < 0 or up_start[w + 1] - up_start[w] != 1:
         return False
     x = ups[up_start[w]]
+    if x == final:
+        return False  # it may have to wait
     dying = 0
     for e in range(op_start[x], op_start[x + 1]):
         u = ops[e]
@@ -126,7 +128,16 @@ def is_forced(w, graph, red, dirty, left, room):  # type: ignore[no-untyped-def]
 
 
 @jit
-def force(graph, done, red, dirty, left, reds, memory, log, logged):  # type: ignore[no-untyped-def]
+def is_last(w, done):  # type: ignore[no-untyped-def]
+    """Whether everything but w is done."""
+    left = 0
+    for v in range(done.size):
+        left += v != w and not done[v]
+    return left == 0
+
+
+@jit
+def force(graph, done, red, dirty, left, reds, memory, final, log, logged):  # type: ignore[no-untyped-def]
     """Make all forced computes; return (red count, length of the log)."""
     op_start, ops, up_start, ups, given, out, done_bit, red_bit, dirty_bit, blue_bit, twin = graph
     changed = True
@@ -135,12 +146,14 @@ def force(graph, done, red, dirty, left, reds, memory, log, logged):  # type: ig
         for w in range(given.size):
             if done[w] or reds >= memory:
                 continue
+            if w == final and not is_last(w, done):
+                continue
             ready = True
             for e in range(op_start[w], op_start[w + 1]):
                 if not red[ops[e]]:
                     ready = False
                     break
-            if ready and is_forced(w, graph, red, dirty, left, memory - reds):
+            if ready and is_forced(w, graph, red, dirty, left, memory - reds, final):
                 reds += make(w, graph, done, red, dirty, left)
                 log[logged] = w
                 logged += 1
@@ -161,7 +174,7 @@ def search(  # type: ignore[no-untyped-def]  # noqa: C901
     """
     op_start, ops, up_start, ups, given, out, done_bit, red_bit, dirty_bit, blue_bit, twin = graph
     weight, image = symmetry
-    sliding = rules[0]
+    sliding, final = rules[0], rules[3]
     keys, gs, fs, parents, following, table, head = space
     n = given.size
     words = keys.shape[1]
@@ -201,7 +214,7 @@ def search(  # type: ignore[no-untyped-def]  # noqa: C901
                 left[v] += 1 - done[ups[e]]
         control[EXPANDED] += 1
         for w in range(n):
-            if done[w]:
+            if done[w] or (w == final and not is_last(w, done)):
                 continue
             total = reds
             ready = True
@@ -277,7 +290,9 @@ def search(  # type: ignore[no-untyped-def]  # noqa: C901
                     reds2 = total - k
                     # An operand that is slid over died with the compute, unless it lives on blue.
                     reds2 = reds2 + make(w, graph, done2, red2, dirty2, left2)
-                    reds2, size = force(graph, done2, red2, dirty2, left2, reds2, memory, forced, 0)
+                    reds2, size = force(
+                        graph, done2, red2, dirty2, left2, reds2, memory, final, forced, 0
+                    )
                     pack(done_bit, red_bit, dirty_bit, done2, red2, dirty2, child)
                     which = canonical(child, keys[i], base, weight, image, scores, found)
                     if source >= 0:

@@ -90,6 +90,8 @@ class Engine:
     estimate : int, optional
         A lower bound of the cost from the root on, which ``ceiling`` and all results are counted
         from; by default the compulsory moves.
+    final : int
+        An output that must be computed last, after everything else; -1 for none.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class Engine:
         beam: int = 0,
         root: npt.NDArray[np.uint64] | None = None,
         estimate: int | None = None,
+        final: int = -1,
     ) -> None:
         if again:
             from strategies.optimum._again import search
@@ -111,10 +114,10 @@ class Engine:
         self._search = search
         rules = instance.rules
         least = instance.compulsory() if estimate is None else estimate
-        self._rules = (rules.sliding, rules.unstored_outputs, least)
+        self._rules = (rules.sliding, rules.unstored_outputs, least, final)
         self.layout = instance.layout(again=again)
         self.graph = instance.arrays(self.layout)
-        self.group = instance.automorphisms(1 if beam else 2048)
+        self.group = instance.automorphisms(1 if beam or final >= 0 else 2048)
         self.symmetry = weights(self.group, self.layout)
         self.mask = _mask(self.layout.first_dirty, self.layout.words)
         self.control = np.zeros(_space.CONTROLS, np.int64)

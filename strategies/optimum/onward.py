@@ -109,6 +109,7 @@ def onward(
     ceiling: int | Fraction,
     limits: Limits,
     instance: Instance | None = None,
+    final: int = -1,
 ) -> Onward:
     """Find the cheapest way from a position to the end, if it costs less than ``ceiling``.
 
@@ -124,6 +125,8 @@ def onward(
         Time and memory.
     instance : Instance, optional
         What `instance_for` made of the game, where more than one position is asked about.
+    final : int
+        An output (a vertex of the DAG) that must be computed last; -1 for none.
 
     Notes
     -----
@@ -168,9 +171,11 @@ def onward(
     if room <= 0:
         return Onward(paid + price + estimate, None)
     root = _pack(instance, instance.layout(again=again), start, again=again)
+    last = np.flatnonzero(instance.vertices == final).tolist() if final >= 0 else []
     engine = Engine(
-        instance, again=again, ceiling=room, limits=limits, root=root, estimate=estimate
-    )
+        instance, again=again, ceiling=room, limits=limits, root=root, estimate=estimate,
+        final=last[0] if last else -1,
+    )  # fmt: skip
     stopped = engine.run()
     base = paid + price + estimate
     upper = moves = None
