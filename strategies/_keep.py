@@ -6,7 +6,7 @@ import numpy as np
 
 from pebble._jit import jit
 
-__all__ = ["write_kept"]
+__all__ = ["changing", "write_kept"]
 
 
 # fmt: off
@@ -55,3 +55,22 @@ def write_kept(  # type: ignore[no-untyped-def]
             out[place] = delete | v
             place += 1
     return place
+
+
+@jit
+def changing(moves, blue):  # type: ignore[no-untyped-def]
+    """Return which moves change something; ``blue`` is used up."""
+    red = np.zeros(blue.size, np.bool_)
+    keep = np.ones(moves.size, np.bool_)
+    for t in range(moves.size):
+        kind, v = moves[t] >> np.uint32(30), moves[t] & np.uint32(0x3FFFFFFF)
+        if kind == 1:
+            keep[t] = not blue[v]
+            blue[v] = True
+        elif kind == 3:
+            keep[t] = red[v]
+            red[v] = False
+        else:
+            keep[t] = not red[v]
+            red[v] = True
+    return keep
