@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pebble.dag import Dag
 from pebble.errors import SpecError
-from pebble.rules import HK
+from pebble.rules import HK, ONE_SHOT
 from strategies.any_dag import AnyDagStrategy
 from strategies.registry import STRATEGIES
 
@@ -317,6 +317,8 @@ class LocalSearch(AnyDagStrategy):
         Whether a vertex may be computed more than once; ``auto``: where the rules allow it.
     order : str, optional
         Another order to start from: ``recursive``, or a file.
+    windows : int, optional
+        Number of windows of the schedule to play again at least cost afterwards, by exact search.
 
     Examples
     --------
@@ -340,6 +342,7 @@ class LocalSearch(AnyDagStrategy):
     time: float | None = None
     recompute: Literal["auto", "no", "yes"] = "auto"
     order: str | None = None
+    windows: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -373,4 +376,10 @@ class LocalSearch(AnyDagStrategy):
             steps=self.steps,
             seconds=self.time,
         )
-        return found.moves()
+        if self.windows is None:
+            return found.moves()
+        from strategies.windows import polish
+
+        moves = np.concatenate([np.empty(0, np.uint32), *found.moves()])
+        rules = ONE_SHOT if self.recompute == "no" else HK
+        return iter([polish(dag, moves, memory, rules, tries=self.windows, seed=self.seed).moves])

@@ -44,11 +44,12 @@ def improve_command(
 ) -> None:
     """Search for a schedule of WORKLOAD with few loads and stores; the referee counts.
 
-    Computations are reordered and, unless the rules forbid it, repeated.
+    Computations are reordered and, unless the rules forbid it, repeated. Then short windows of the
+    schedule are played again at least cost by exact search.
     """
     from lab.arguments import as_memory, as_rules, as_workload
     from lab.improving import improve
-    from strategies.local_search import ready
+    from lab.least import ready
 
     check_target(trace)
     what = as_workload(workload)
@@ -65,8 +66,16 @@ def improve_command(
             progress=lambda share, _: show(int(1000 * share)),
         )
     if as_json:
-        more = {"start": found.start, "evaluations": found.evaluations}
+        more = {
+            "start": found.start,
+            "searched": found.searched,
+            "evaluations": found.evaluations,
+            "windows": found.windows,
+        }
         say_json(found.report.to_json() | more)
         return
     click.echo(str(found.report))
-    click.echo(f"\nbest order to start from: {found.start:,}; best found: {found.report.io:,}")
+    click.echo(
+        f"\nbest order to start from: {found.start:,}; best found: {found.report.io:,}"
+        f" (local search {found.searched:,}, then {found.windows:,} windows)"
+    )
