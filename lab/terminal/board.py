@@ -22,6 +22,8 @@ LEGEND = "(x) red: fast memory   [x] blue: slow memory   [(x)] both   :x: must b
 
 #: Vertices of the largest board that is drawn, and of the largest that is listed.
 _DRAWN, _LISTED = 80, 40
+#: Tensors that the table of a large board names.
+_ROWS = 24
 #: Rows of text between two layers.
 _GAP = 3
 #: Dots of a braille character, by column and row.
@@ -241,12 +243,19 @@ class Board:
             sizes[tensor.name] += len(tensor)
         wide = max([len(name) for name in sizes] + [6])
         lines = [f"{'tensor':{wide}} {'vertices':>9} {'blue':>9} {'red':>7}"]
-        for name, size in sizes.items():
+        shown = [name for name in sizes if red[name] or blue[name]]
+        shown = (shown + [name for name in sizes if name not in shown])[:_ROWS]
+        for name in sizes:
+            if name not in shown:
+                continue
+            size = sizes[name]
             counts = f"{name:{wide}} {size:>9,} {blue[name]:>9,} {red[name]:>7,}"
             lines.append(self.paint("red" if red[name] else "none", counts))
-        shown = [self.dag.name(v) for v in list(game.red)[:12]]
+        if len(sizes) > len(shown):
+            lines.append(f"... {len(sizes) - len(shown):,} more tensors")
+        names = [self.dag.name(v) for v in list(game.red)[:12]]
         more = f" and {game.red_count - 12} more" if game.red_count > 12 else ""
-        lines.append(f"red: {', '.join(shown) or 'none'}{more}")
+        lines.append(f"red: {', '.join(names) or 'none'}{more}")
         return "\n".join(lines)
 
 

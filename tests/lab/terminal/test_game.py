@@ -168,6 +168,10 @@ def test_a_large_board_is_summed_up():
     assert re.search(r"Q +32 +32 +1\n", text)
     assert "red: Q[0,0]" in text
     assert text.count("\n") < 20
+    tall = workload("pyramid:h=100").dag()
+    text = Board(tall).text(Game(tall, 3))
+    assert "... 77 more tensors" in text
+    assert text.count("\n") < 30
 
 
 def test_handles_are_unambiguous():
