@@ -17,6 +17,7 @@ from lab.sources import of_strategy, of_trace
 from pebble.errors import GraphError, SpecError
 from pebble.moves import COMPUTE
 from pebble.rules import HK, Rules
+from strategies.registry import RefusalError
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -247,6 +248,11 @@ def _explain(
 
     if not seconds > 0:
         raise SpecError(f"a time budget must be a positive number of seconds, got {seconds}")
+    if rules.partial:
+        raise RefusalError(
+            f"explain does not know partial computation (rules {rules}): `pebble solve` and "
+            "`pebble check` do"
+        )
     deadline = clock.monotonic() + seconds
 
     def left(share: float) -> float:

@@ -16,6 +16,7 @@ from strategies.optimum.engine import Engine, Limits
 from strategies.optimum.instance import Instance, Layout
 from strategies.optimum.rulewise import Rulewise
 from strategies.optimum.solver import is_compiled
+from strategies.registry import RefusalError
 
 if TYPE_CHECKING:
     from pebble.dag import Dag
@@ -128,6 +129,11 @@ def onward(
     final : int
         An output (a vertex of the DAG) that must be computed last; -1 for none.
 
+    Raises
+    ------
+    RefusalError
+        Under partial computation.
+
     Notes
     -----
     An output that is red and not blue is stored first: it must be stored some time, at one move,
@@ -143,6 +149,8 @@ def onward(
     >>> onward(dag, 3, HK, there, 10, Limits(None, 1 << 28)).upper
     2
     """
+    if rules.partial:
+        raise RefusalError(f"positions in the middle of a play are not searched under {rules}")
     instance = instance_for(dag, memory, rules) if instance is None else instance
     if not is_compiled(rules):
         return _rule_by_rule(instance, position, ceiling, limits)

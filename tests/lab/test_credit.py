@@ -169,6 +169,8 @@ def test_misuse() -> None:
         explain("pyramid:h=2", "naive", 3, seconds=0)
     with pytest.raises(RefusalError, match="does not play"):
         explain("pyramid:h=2", "flash", 3)
+    with pytest.raises(RefusalError, match="partial computation"):
+        explain("pyramid:h=2", "naive", 3, "prbp")
     with pytest.raises(SpecError, match="no-such-file"):
         explain("pyramid:h=2", order="no-such-file", memory=3)
 

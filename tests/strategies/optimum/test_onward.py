@@ -8,16 +8,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from graphs.registry import workload
 from pebble.game import Game
 from pebble.moves import pack
 from pebble.referee import referee
 from pebble.rules import HK, ONE_SHOT, PRESETS, Rules
 from strategies.optimum.engine import Limits
 from strategies.optimum.onward import Position, onward, position_after
+from strategies.registry import RefusalError
 from tests.strategies.optimum import brute
 
 _RULES = [
-    *PRESETS.values(),
+    *(rules for rules in PRESETS.values() if not rules.partial),
     Rules.parse("one-shot+sliding"),
     Rules.parse("one-shot+compute-price=1/3"),
 ]
@@ -81,11 +83,16 @@ def test_rules_that_are_searched_move_by_move(rules: Rules) -> None:
 
 @pytest.mark.parametrize("rules", [HK, ONE_SHOT], ids=str)
 def test_a_stopped_search_gives_an_interval(rules: Rules) -> None:
-    from graphs.registry import workload
-
     dag = workload("matmul:m=3,n=3,k=2").dag()
     there = position_after(dag, pack(0, [0, 1, 6]), rules)
     found = onward(dag, 4, rules, there, 60, Limits(0.0, 1 << 28))
     assert found.stopped_by == "time"
     assert found.lower <= 34  # 37 in all, three of them made
     assert isinstance(found.lower, int | Fraction)
+
+
+def test_partial_computation_is_refused() -> None:
+    dag = workload("pyramid:h=2").dag()
+    there = position_after(dag, np.empty(0, np.uint32), HK)
+    with pytest.raises(RefusalError, match="prbp"):
+        onward(dag, 3, Rules.parse("prbp"), there, 9, Limits(None, 1 << 28))
