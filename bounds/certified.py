@@ -246,7 +246,11 @@ def _of_workload(workload: Workload, memory: int) -> Iterator[_Found]:
         yield _compulsory(sizes["n"], sizes["n"])
     theorems = _THEOREMS.get(workload.name)
     # An option that is not known here, such as a mask, may make the DAG another one.
-    strange = {field.name for field in dataclasses.fields(workload)} - {*sizes, *_OPTIONS}
+    known = {*sizes, *_OPTIONS}
+    strange = any(
+        field.name not in known and getattr(workload, field.name) != field.default
+        for field in dataclasses.fields(workload)
+    )
     if theorems is not None and not strange:
         yield from theorems(workload, memory)
 

@@ -67,7 +67,12 @@ def test_leading_constants_of_the_literature():
         assert ROWS[key].leading[costs.SMALL] == f"{constant}*d*n**2/sqrt(M)"
 
 
-@pytest.mark.parametrize("key", sorted(ROWS), ids=":".join)
+QUICK = [("split", "attention-backward"), ("flash", "attention-forward")]
+# The others take seconds to fit all together.
+KEYS = [pytest.param(k, id=":".join(k), marks=() if k in QUICK else pytest.mark.slow) for k in ROWS]
+
+
+@pytest.mark.parametrize("key", KEYS)
 def test_the_least_memory_is_what_fitting_gives(key):
     least = strategy(key[0]).least_memory(sized(key[1], 5, 4))
 
@@ -84,9 +89,6 @@ def test_operations_are_what_counting_gives(key):
     once = large.formula().computed_size()
     ratio = how.count(large, memory).computes / once
     assert ratio == pytest.approx(float(sympy.Rational(row.operations)), rel=0.05)
-
-
-QUICK = [("split", "attention-backward"), ("flash", "attention-forward")]
 
 
 @pytest.mark.parametrize("key", QUICK, ids=":".join)

@@ -94,7 +94,7 @@ def test_sweeps_in_bytes():
 
 
 def test_bounds_in_bytes_but_orders_not():
-    call = ("bound", FORWARD, "-M", "100", "--time", "0", "--json")
+    call = ("bound", "attention-forward:n=1048576,d=64", "-M", "100000", "--time", "0", "--json")
     plain, scaled = (json.loads(run(*call, *more))["bounds"] for more in ((), LAYER))
 
     for before, after in zip(plain, scaled, strict=True):

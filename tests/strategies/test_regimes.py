@@ -21,7 +21,11 @@ TERMS = {
 }
 
 
-@pytest.mark.parametrize(("kind", "strategy", "ratio"), sorted(TERMS))
+QUICK = {("forward", "stored", 0.5), ("backward", "stored", 2)}
+POINTS = [pytest.param(*key, marks=() if key in QUICK else pytest.mark.slow) for key in TERMS]
+
+
+@pytest.mark.parametrize(("kind", "strategy", "ratio"), POINTS)
 def test_the_leading_term_of_a_middle_regime(kind, strategy, ratio):
     memory = int(ratio * D**2)
     io = lab.count(f"attention-{kind}:n={N},d={D}", strategy, memory).io
