@@ -184,6 +184,8 @@ def sheet(histories: Sequence[History]) -> Figure:
     tall = max(2.4, min(0.22 * strips, 6.0))
     figure = Figure(figsize=(11, len(histories) * (tall + 1.9) + 0.3), layout="constrained")
     parts = figure.subfigures(len(histories), 1, squeeze=False)[:, 0]
+    # Bars of one scale can be compared from play to play.
+    most = max(sum(pair) for history in histories for pair in history.traffic().values())
     for history, part in zip(histories, parts, strict=True):
         report = history.report
         who = report.strategy or "a play"
@@ -199,6 +201,7 @@ def sheet(histories: Sequence[History]) -> Figure:
         over.tick_params(axis="x", labelbottom=False)
         bars = part.add_subplot(grid[0, 1])
         traffic(history, bars)
+        bars.set_xlim(0, 1.45 * max(most, 1))
         bars.set_yticklabels([])
         red_count(history, part.add_subplot(grid[1, 0], sharex=over))
     return figure

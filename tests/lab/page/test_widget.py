@@ -24,6 +24,20 @@ def test_it_is_played_in_its_frame(browser, tmp_path):
     assert worst == []
 
 
+def test_a_film_as_a_page_plays_at_once(browser, tmp_path):
+    from lab.animation import animate
+    from lab.sources import of_strategy
+
+    path = tmp_path / "film.html"
+    moves = animate(of_strategy("pyramid:h=2", "lru", 3), path) - 1
+    browser.get(path.as_uri())
+    assert browser.find_element("id", "play").text == "Pause"
+    browser.find_element("id", "last").click()
+    said = browser.find_element("id", "watching-what").text
+    assert said == f"Watching: lru · move {moves} of {moves}"
+    assert browser.find_element("id", "io-count").text == "6"
+
+
 def test_what_it_takes():
     dag = Dag.from_predecessors([[], [], [0, 1]], names=["x", "y", "z"])
     for board in (
