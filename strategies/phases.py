@@ -109,7 +109,7 @@ def breakpoints(extents: Sequence[int]) -> npt.NDArray[np.int64]:
     return np.array(sorted(sizes), np.int64)
 
 
-class _Candidates:
+class Candidates:
     """Counts of a phase at candidate sizes, kept for all the M that will be asked for.
 
     Two sizes are tried all at once, or by `_frontier` where they are many; one size is tried all at
@@ -353,10 +353,10 @@ class TileStrategy(Strategy):
 
 
 @lru_cache(maxsize=512)
-def _candidates(strategy: TileStrategy, workload: Workload, phase: int, choice: int) -> _Candidates:
+def _candidates(strategy: TileStrategy, workload: Workload, phase: int, choice: int) -> Candidates:
     formula = workload.formula()
     assert formula is not None
-    return _Candidates(strategy.phases(workload, formula)[phase][choice], formula)
+    return Candidates(strategy.phases(workload, formula)[phase][choice], formula)
 
 
 @lru_cache(maxsize=512)

@@ -7,6 +7,7 @@ import click
 from lab.cli.catalogue import graph_command, list_command
 from lab.cli.devices import devices_command
 from lab.cli.explaining import explain_command
+from lab.cli.exploring import explore_command
 from lab.cli.gaming import game_command
 from lab.cli.gapping import gap_command
 from lab.cli.group import PebbleGroup, example
@@ -46,6 +47,7 @@ for _command in (
     devices_command,
     solve_command,
     improve_command,
+    explore_command,
     picture_command,
     animate_command,
     explain_command,

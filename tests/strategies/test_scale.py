@@ -3,7 +3,7 @@
 import pytest
 
 from graphs.registry import workload
-from strategies.phases import TileStrategy, _Candidates
+from strategies.phases import Candidates, TileStrategy
 from strategies.registry import RefusalError, strategies, strategy
 
 SMALL = [
@@ -25,7 +25,7 @@ def test_bisection_finds_what_trying_all_sizes_finds(text):
             for phase in choice:
                 if len(phase.free()) != 1:
                     continue
-                one = _Candidates(phase, formula)
+                one = Candidates(phase, formula)
                 assert one.table is not None
                 for more in (-1, 0, 1, 5, 17, 40, 119):
                     memory = one.least + more
