@@ -10,10 +10,11 @@ core::
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -176,18 +177,30 @@ def connected(address: str, timeout: float = 10.0) -> Iterator[Cluster]:
 
 
 def _client(make: Callable[..., Any], address: str, timeout: float) -> Any:
-    from distributed.comm.addressing import parse_address
-    from distributed.comm.registry import get_backend
-
     try:
-        get_backend(parse_address(address)[0])  # a client of a wrong address ends badly, and late
+        # Asked from a thread, which has no event loop yet: a notebook's main thread has.
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(_ask, address, timeout).result()
         return make(address, timeout=timeout, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
+    except Exception as error:  # noqa: BLE001
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ClusterError(
             f"no Dask scheduler answers at {address!r} within {timeout:g} s ({why}): start one "
             "with `dask scheduler` and give its address, as tcp://127.0.0.1:8786"
         ) from None
+
+
+def _ask(address: str, timeout: float) -> None:
+    """Raise unless a scheduler answers in time; a client waits forever for one that is mute."""
+    import distributed.core
+
+    rpc: Any = distributed.core.rpc
+
+    async def ask() -> None:
+        async with rpc(address) as scheduler:
+            await scheduler.identity()
+
+    asyncio.run(asyncio.wait_for(ask(), timeout))
 
 
 def _check_workers(client: Any, address: str, timeout: float) -> None:

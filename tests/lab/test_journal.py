@@ -278,7 +278,7 @@ def killed_at_random(out, rounds, longest, rng):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # a fork beside threads, which rest
 @pytest.mark.parametrize(
-    ("sweeps", "rounds"), [(2, 12), pytest.param(40, 40, marks=pytest.mark.slow)]
+    ("sweeps", "rounds"), [(2, 12), pytest.param(10, 40, marks=pytest.mark.slow)]
 )
 def test_killed_at_random_moments(sweeps, rounds, undisturbed, kept, tmp_path, counted):
     import random
