@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pebble._jit import jit
+from pebble._prefetch import prefetch
 
 __all__ = ["BLUE", "COMPUTED", "COUNTERS", "FIXED", "RED", "replay"]
 
@@ -16,6 +17,12 @@ LOADS, STORES, COMPUTES, RECOMPUTES, RED_COUNT, PEAK_RED, OVERFULL, BLOCK = rang
 COUNTERS = 8
 
 
+#: Packed moves of a kind start here; LOADs are below.
+_STORE, _COMPUTE, _DELETE = np.uint32(1 << 30), np.uint32(2 << 30), np.uint32(3 << 30)
+#: How many moves ahead memory is asked for: the state, and then the edges, of the vertex there.
+_FAR, _NEAR = 64, 32
+
+
 @jit
 def replay(  # type: ignore[no-untyped-def]  # noqa: C901 (one kernel for every set of rules)
     moves, indptr, preds, state, counters, block_starts, traffic, memory, rules
@@ -25,14 +32,17 @@ def replay(  # type: ignore[no-untyped-def]  # noqa: C901 (one kernel for every 
     ``rules`` is (bits that forbid a COMPUTE, bits that a LOAD leaves, bits that a DELETE needs,
     sliding). All conventions but sliding are masks, so that they cost nothing; sliding is looked
     at only where the memory is full.
+
+    Computes and deletes are most of a play, so that their branches hold as few variables as can be:
+    loads and stores are counted in memory, and computes follow from the other counts.
     """
     forbid, keep, need, sliding = rules
     low30 = np.uint32((1 << 30) - 1)
     size = np.uint64(state.size)
     blocks = block_starts.size
     loads, stores = counters[LOADS], counters[STORES]
-    computes, recomputes = counters[COMPUTES], counters[RECOMPUTES]
-    red, peak, overfull = counters[RED_COUNT], counters[PEAK_RED], counters[OVERFULL]
+    red_before = red = counters[RED_COUNT]
+    peak, overfull = counters[PEAK_RED], counters[OVERFULL]
 
     # Traffic is booked when it leaves the block of the last load or store, not move by move.
     block = counters[BLOCK]
@@ -40,11 +50,13 @@ def replay(  # type: ignore[no-untyped-def]  # noqa: C901 (one kernel for every 
     block_high = np.uint64(block_starts[block + 1]) if block + 1 < blocks else size
     booked_loads, booked_stores = loads, stores
 
-    made = 0
+    made = moves.size
+    last = moves.size - _FAR
     for i in range(moves.size):
-        v = np.uint64(moves[i] & low30)
-        kind = moves[i] >> np.uint32(30)
+        move = moves[i]
+        v = np.uint64(move & low30)
         if v >= size:
+            made = i
             break
         s = state[v]
         if overfull >= 0:
@@ -52,58 +64,75 @@ def replay(  # type: ignore[no-untyped-def]  # noqa: C901 (one kernel for every 
             is_operand = False
             for e in range(indptr[overfull], indptr[overfull + 1]):
                 is_operand |= preds[e] == v
-            if kind != 3 or not is_operand:
+            if move < _DELETE or not is_operand:
+                made = i
                 break
-        if kind == 2:  # COMPUTE
-            operands = RED
-            low, high = indptr[v], indptr[v + np.uint64(1)]
-            for e in range(low, high):
-                operands &= state[preds[e]]
-            if operands & RED == 0 or s & forbid != 0:
-                break
-            if red >= memory:
-                if not sliding or low == high:
-                    break
-                overfull = np.int64(v)
-            state[v] = s | (RED | COMPUTED)
-            computes += 1
-            recomputes += np.int64((s & COMPUTED) != 0)
-            red += 1
-            if red > peak and overfull < 0:
-                peak = red
-        elif kind == 3:  # DELETE
+        if move >= _DELETE:
             if s & need != need:
+                made = i
                 break
             state[v] = s & ~RED
             red -= 1
             overfull = -1
-        else:
-            if kind == 0:  # LOAD
-                if s & (RED | BLUE) != BLUE or red >= memory:
-                    break
-            elif s & (RED | BLUE) != RED:
+        elif move >= _COMPUTE:
+            if i < last:
+                # Not for every move: schedules repeat, and what follows a compute is mostly one.
+                far = np.uint64(moves[i + _FAR] & low30)
+                prefetch(state, far)
+                prefetch(indptr, far)
+                near = np.uint64(moves[i + _NEAR] & low30)
+                if near < size:
+                    prefetch(preds, indptr[near])
+            low, high = np.uint64(indptr[v]), np.uint64(indptr[v + np.uint64(1)])
+            operands = RED
+            if high - low == np.uint64(2):
+                operands = state[preds[low]] & state[preds[low + np.uint64(1)]]
+            else:
+                for e in range(low, high):
+                    operands &= state[preds[e]]
+            if (~operands & RED) | (s & forbid) != 0:
+                made = i
                 break
+            if red >= peak:  # and peak <= memory
+                if red < memory:
+                    peak = red + 1
+                elif sliding and low < high:
+                    overfull = np.int64(v)
+                else:
+                    made = i
+                    break
+            if s & COMPUTED != 0:
+                counters[RECOMPUTES] += 1
+            state[v] = s | (RED | COMPUTED)
+            red += 1
+        else:
             if v < block_low or v >= block_high:
-                traffic[block, 0] += loads - booked_loads
-                traffic[block, 1] += stores - booked_stores
-                booked_loads, booked_stores = loads, stores
+                traffic[block, 0] += counters[LOADS] - booked_loads
+                traffic[block, 1] += counters[STORES] - booked_stores
+                booked_loads, booked_stores = counters[LOADS], counters[STORES]
                 block = np.searchsorted(block_starts, np.int64(v), side="right") - 1
                 block_low = np.uint64(block_starts[block])
                 block_high = np.uint64(block_starts[block + 1]) if block + 1 < blocks else size
-            if kind == 0:
+            if move >= _STORE:
+                if s & (RED | BLUE) != RED:
+                    made = i
+                    break
+                state[v] = s | BLUE
+                counters[STORES] += 1
+            else:
+                if s & (RED | BLUE) != BLUE or red >= memory:
+                    made = i
+                    break
                 state[v] = (s | RED) & keep
-                loads += 1
+                counters[LOADS] += 1
                 red += 1
                 peak = max(peak, red)
-            else:
-                state[v] = s | BLUE
-                stores += 1
-        made += 1
 
-    traffic[block, 0] += loads - booked_loads
-    traffic[block, 1] += stores - booked_stores
-    counters[LOADS], counters[STORES] = loads, stores
-    counters[COMPUTES], counters[RECOMPUTES] = computes, recomputes
+    traffic[block, 0] += counters[LOADS] - booked_loads
+    traffic[block, 1] += counters[STORES] - booked_stores
+    loads, stores = counters[LOADS] - loads, counters[STORES] - stores
+    # Moves are loads + stores + computes + deletes, and red grew by loads + computes - deletes.
+    counters[COMPUTES] += (made + red - red_before - 2 * loads - stores) // 2
     counters[RED_COUNT], counters[PEAK_RED] = red, peak
     counters[OVERFULL], counters[BLOCK] = overfull, block
     return made

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from pebble._jit import jit
 from strategies.schedule import Loop, Step
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["scribe"]
 
-#: Moves per chunk, and the longest run; a run must fit into a chunk.
-CHUNK, RUN = 1 << 20, 1 << 12
+#: Moves per chunk, so that it stays in a core's cache until it is judged, and the longest run.
+CHUNK, RUN = 1 << 17, 1 << 12
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class _Rounds:
 
 
 def scribe(schedule: Schedule) -> Iterator[Moves]:
-    """Yield the moves of a schedule recorded with a layout, in chunks of at most 2**20.
+    """Yield the moves of a schedule recorded with a layout, in chunks of at most 2**17.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def runs_length(runs: list[_Run]) -> int:
     return sum(run.words.size for run in runs)
 
 
-@numba.njit(cache=True)
+@jit
 def _stamp(program, words, strides, state, rounds, out):  # type: ignore[no-untyped-def]
     """Fill a chunk from where the last one ended; return its length."""
     pc, place = state[0], 0
@@ -199,14 +199,7 @@ def _stamp(program, words, strides, state, rounds, out):  # type: ignore[no-unty
         if kind == 0:
             if place + b > out.size:
                 break
-            for x in range(b):
-                out[place + x] = words[a + x]
-            for d in range(strides.shape[0]):
-                turn = rounds[d]
-                if turn != 0:
-                    row = strides[d]
-                    for x in range(b):
-                        out[place + x] += turn * row[a + x]
+            _stamp_run(out[place : place + b], words[a : a + b], strides[:, a : a + b], rounds)
             place += b
         elif kind == 1:
             rounds[b] = 0
@@ -219,3 +212,28 @@ def _stamp(program, words, strides, state, rounds, out):  # type: ignore[no-unty
         pc += 1
     state[0] = pc
     return place
+
+
+@jit
+def _stamp_run(out, words, strides, rounds):  # type: ignore[no-untyped-def]
+    """Write ``words[x] + sum(rounds[d] * strides[d, x])``, as few passes over it as can be."""
+    source, depth, d = words, rounds.size, 0
+    while True:
+        while d < depth and rounds[d] == 0:
+            d += 1
+        e = d + 1
+        while e < depth and rounds[e] == 0:
+            e += 1
+        if e < depth:
+            one, two = rounds[d], rounds[e]
+            for x in range(out.size):
+                out[x] = source[x] + one * strides[d, x] + two * strides[e, x]
+        elif d < depth:
+            one = rounds[d]
+            for x in range(out.size):
+                out[x] = source[x] + one * strides[d, x]
+        elif source is words:
+            out[:] = words
+        source, d = out, e + 1
+        if d >= depth:
+            return
