@@ -73,10 +73,10 @@ def test_the_table():
 
 
 def test_the_table_in_json():
-    rows = json.loads(run("devices", "--n", "16", "--d", "8,1024", "--json"))["verdicts"]
+    rows = json.loads(run("devices", "--n", "16", "--d", "8,4096", "--json"))["verdicts"]
 
     assert len(rows) == 2 * len(devices())
-    assert {row["d"] for row in rows} == {8, 1024}
+    assert {row["d"] for row in rows} == {8, 4096}
     assert rows[0]["device"]["source"]
     assert {row["regime"] for row in rows} >= {"small cache", "M >= n d"}
 
