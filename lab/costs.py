@@ -2,8 +2,9 @@
 
 A row is derived from the strategy's text by the tally on symbols, in a fraction of a second; all of
 them together take several, so that those of the strategies in this distribution are kept in
-``lab/data/costs.json``. ``python -m lab.costs`` derives them anew, and the tests hold the file
-against the code. Strategies of other distributions are derived when the table is asked for.
+``lab/data/costs.json``. ``python -m lab.costs README.md`` derives them anew and puts the table into
+the page, and the tests hold both against the code. Strategies of other distributions are derived
+when the table is asked for.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib import resources
@@ -50,6 +52,8 @@ NOTE = (
     "a product is written in its first text (rows resident). Leading terms are those of the best\n"
     "texts and tile sizes. Operations: computes over vertices, as n and d grow."
 )
+#: The markers that the table stands between in a markdown page.
+OPENS, CLOSES = "<!-- strategies -->\n", "<!-- /strategies -->"
 #: The regimes of the columns.
 LARGE, SMALL = "d^2 << M << n d", "M << d^2"
 
@@ -213,15 +217,19 @@ def markdown(rows: Iterable[Cost]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _derive_anew() -> None:
-    """Write the file of rows."""
+def _derive_anew(pages: Iterable[str]) -> None:
+    """Write the file of rows, and the table between its markers into markdown pages."""
     from pebble.files import replacing
 
     rows = [cost(how, what).to_json() for how, what in pairs()]
-    target = Path(__file__).parent / "data" / "costs.json"
-    with replacing(target) as temporary:
+    with replacing(Path(__file__).parent / "data" / "costs.json") as temporary:
         temporary.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    for page in map(Path, pages):
+        head, _, rest = page.read_text("utf-8").partition(OPENS)
+        _, _, tail = rest.partition(CLOSES)
+        with replacing(page) as temporary:
+            temporary.write_text(head + OPENS + markdown(stored()) + CLOSES + tail, "utf-8")
 
 
 if __name__ == "__main__":
-    _derive_anew()
+    _derive_anew(sys.argv[1:])

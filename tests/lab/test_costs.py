@@ -14,7 +14,7 @@ from strategies import strategy
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = {(row.strategy, row.workload): row for row in costs.stored()}
-REGENERATE = "derive the table anew: python -m lab.costs, then copy it into the README"
+REGENERATE = "derive the table anew: python -m lab.costs README.md"
 
 
 def at(formula, **sizes):
