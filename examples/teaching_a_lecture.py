@@ -40,7 +40,9 @@ def main() -> None:
     """Prepare the lecture, step by step."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--folder", type=Path, default=Path("lecture"))
-    folder: Path = parser.parse_args().folder
+    parser.add_argument("--stills", type=int, default=60, help="of the film")
+    given = parser.parse_args()
+    folder: Path = given.folder
     folder.mkdir(parents=True, exist_ok=True)
 
     # 1. The page: two lessons of the course, and the homework with the par that the search proves.
@@ -65,7 +67,7 @@ def main() -> None:
         for strategy in ("standard", "flash")
     ]
     sheet([record(source) for source in plays]).savefig(folder / "flash.png", dpi=100)
-    animate(plays[1], folder / "flash.gif", most=6, seconds=4)
+    animate(plays[1], folder / "flash.gif", most=given.stills, seconds=12)
 
     # 4. In a notebook the same level is played in place: `widget(homework)` as a cell's last line.
     notebook = widget(homework)._repr_html_()

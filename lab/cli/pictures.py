@@ -28,7 +28,7 @@ _WHAT = (
     "picture",
     short_help="Draw schedules in space and time.",
     epilog=example(
-        "pebble picture attention-gradient:n=32,d=8 --strategy naive,flash,algorithm6 --memory 48 "
+        "pebble picture attention-forward:n=16,d=4 --strategy standard,flash --memory 64 "
         "--out schedules.png",
     ),
 )
@@ -78,7 +78,6 @@ def picture_command(
     short_help="Film a schedule: gif, mp4, or a page that replays it.",
     epilog=example(
         "pebble animate pyramid:h=3 --strategy lru --memory 4 --out pyramid.html",
-        "pebble animate pyramid:h=2 --strategy lru --memory 4 --frames 4 --out pyramid.gif",
     ),
 )
 @_WHAT[0]

@@ -112,7 +112,7 @@ def test_the_example_of_ones_own_strategy(monkeypatch, capsys):
 
 
 def test_the_example_of_a_lecture(folder, monkeypatch, capsys):
-    out = example("teaching_a_lecture.py", monkeypatch=monkeypatch, capsys=capsys)
+    out = example("teaching_a_lecture.py", "--stills", "2", monkeypatch=monkeypatch, capsys=capsys)
 
     # Six inputs and the output, and with three pebbles two of the three products wait outside.
     assert "the homework has par 11" in out
