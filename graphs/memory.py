@@ -17,6 +17,11 @@ def dag_bytes(vertices: int, edges: int) -> int:
 
 def available_bytes() -> int | None:
     """Bytes of memory that are free for a new program, where the system tells."""
+    known = [count for count in (_system_bytes(), _container_bytes()) if count is not None]
+    return min(known, default=None)
+
+
+def _system_bytes() -> int | None:
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -24,6 +29,18 @@ def available_bytes() -> int | None:
     except OSError:
         pass
     return None
+
+
+def _container_bytes(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """Return what a container's limit leaves, of which the system as a whole knows nothing."""
+    try:
+        limit, used = (int((folder / f"memory.{name}").read_text()) for name in ("max", "current"))
+        for line in (folder / "memory.stat").read_text().splitlines():
+            if line.startswith("inactive_file "):  # kept copies of files, given up when needed
+                used -= int(line.split()[1])
+    except (OSError, ValueError):  # no container, or "max": no limit
+        return None
+    return max(0, limit - used)
 
 
 def check_fits(vertices: int, edges: int, what: str) -> None:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from graphs.memory import _container_bytes
 from lab import crew, pools, sweep
 from lab.footprint import PROCESS, footprint, point_bytes
 from lab.running import WorkerError
@@ -181,6 +182,15 @@ def test_what_does_not_fit_is_said_before_the_work(monkeypatch):
     )
     assert [row.played for row in rows] == [True, True, False, False]
     assert rows[3].status.startswith("failed: pyramid:h=20000 needs 2.6 GiB")
+
+
+def test_a_containers_limit_counts(tmp_path):
+    for name, text in (("current", "700\n"), ("stat", "anon 400\ninactive_file 200\n")):
+        (tmp_path / f"memory.{name}").write_text(text)
+    for limit, free in (("1000\n", 500), ("600\n", 100), ("400\n", 0), ("max\n", None)):
+        (tmp_path / "memory.max").write_text(limit)
+        assert _container_bytes(tmp_path) == free
+    assert _container_bytes(tmp_path / "none") is None
 
 
 def test_an_estimate_comes_first_where_it_takes_long():
