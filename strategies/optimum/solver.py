@@ -16,6 +16,7 @@ from pebble.dag import Dag
 from pebble.errors import SpecError
 from pebble.referee import referee
 from pebble.rules import HK, Rules
+from strategies.optimum.absorbing import AbsorbMoves, AbsorbOnce, one_by_one
 from strategies.optimum.certificate import greedy, step_by_step, write_moves
 from strategies.optimum.engine import Engine, Limits
 from strategies.optimum.instance import Instance
@@ -58,7 +59,8 @@ class Solution:
     report : Report
         The referee's counts of it.
     method : str
-        ``compiled`` (A* over computes, packed states) or ``rule by rule`` (A* over single moves).
+        ``compiled`` (A* over computes, packed states), ``edge by edge`` (A* over partial computes)
+        or ``rule by rule`` (A* over single moves).
     states : int
         Number of states stored by all searches together.
     automorphisms : int
@@ -115,16 +117,16 @@ def _plain(value: int | Fraction) -> int | str:
 def is_compiled(rules: Rules) -> bool:
     """Whether the compiled search knows these rules; the others are searched move by move.
 
-    It does not know loads that move the pebble and forbidden deletion, nor, with recomputation,
+    It does not know partial computation, loads that move the pebble and forbidden deletion, nor, with recomputation,
     a price per compute and the duty to compute every vertex.
 
     Examples
     --------
     >>> from pebble.rules import PRESETS
-    >>> all(is_compiled(rules) for rules in PRESETS.values())
-    True
+    >>> [name for name, rules in PRESETS.items() if not is_compiled(rules)]
+    ['prbp']
     """
-    if rules.moving_loads or rules.no_deletion:
+    if rules.partial or rules.moving_loads or rules.no_deletion:
         return False
     return rules.one_shot or not (rules.complete or rules.compute_price)
 
@@ -197,7 +199,7 @@ def solve(
     >>> solve(dag, 3, ONE_SHOT).upper
     4
     """
-    if time is not None:
+    if time is not None and is_compiled(rules):
         ready()  # the clock starts when everything is compiled
     start = clock.monotonic()
     memory = rules.check_memory(dag, memory)
@@ -228,11 +230,22 @@ def solve(
         stopped_by=known.stopped_by if known.lower < known.upper else "",
         moves=known.moves,
         report=report,
-        method="compiled" if is_compiled(rules) else "rule by rule",
+        method=_method(rules),
         states=limits.states,
         automorphisms=known.automorphisms,
         seconds=clock.monotonic() - start,
     )
+
+
+def _by_edges(rules: Rules) -> bool:
+    """Whether the search by edges knows these rules with partial computation."""
+    return rules.one_shot and not (rules.moving_loads or rules.no_deletion)
+
+
+def _method(rules: Rules) -> str:
+    if rules.partial and _by_edges(rules):
+        return "edge by edge"
+    return "compiled" if is_compiled(rules) else "rule by rule"
 
 
 def _default_memory() -> int:
@@ -255,8 +268,13 @@ class _Known:
 
 
 def _rule_by_rule(instance: Instance, limits: Limits) -> _Known:
-    moves, upper = step_by_step(instance)
-    search = Rulewise(instance, limits)
+    rules = instance.rules
+    search: Rulewise | AbsorbMoves | AbsorbOnce
+    moves, upper = one_by_one(instance) if rules.partial else step_by_step(instance)
+    if rules.partial:
+        search = (AbsorbOnce if _by_edges(rules) else AbsorbMoves)(instance, limits)
+    else:
+        search = Rulewise(instance, limits)
     stopped = search.run()
     limits.states = search.states
     if search.moves is not None:

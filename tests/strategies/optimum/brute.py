@@ -70,6 +70,69 @@ def least_cost(dag: Dag, memory: int, rules: Rules, start: Any = None) -> int | 
     return answer
 
 
+def least_cost_partial(dag: Dag, memory: int, rules: Rules) -> int:
+    """As `least_cost`, under partial computation: cells are dictionaries of operands absorbed."""
+    n = len(dag)
+    operands = [frozenset(map(int, dag.operands(v))) for v in range(n)]
+    given = frozenset(v for v in range(n) if dag.operations[v] == INPUT and not rules.free_inputs)
+    outputs = frozenset(map(int, dag.outputs))
+    nothing: frozenset[int] = frozenset()
+    remembers = rules.one_shot or rules.complete or rules.unstored_outputs
+    start = (frozenset(), frozenset((v, nothing) for v in given), frozenset(), frozenset())
+    best = {start: 0}
+    queue = deque([start])
+    closed = set()
+    while queue:
+        state = queue.popleft()
+        if state in closed:
+            continue
+        closed.add(state)
+        fast, slow, used, whole = dict(state[0]), dict(state[1]), state[2], state[3]
+        done = whole | given
+        stored = {v for v in slow if slow[v] == operands[v]}
+        finished = outputs <= (done if rules.unstored_outputs else stored)
+        if finished and (not rules.complete or len(done) == n):
+            return best[state]
+        moves = []
+
+        def reach(step, fast, slow, used=used, whole=whole, moves=moves):
+            if len(fast) <= memory:
+                cells = frozenset(fast.items()), frozenset(slow.items())
+                moves.append((step, (*cells, used, whole)))
+
+        for v in range(n):
+            if v in fast:
+                same = v in slow and slow[v] == fast[v]
+                if not same:
+                    reach(1, fast, slow | {v: fast[v]})
+                if same or not rules.no_deletion:
+                    reach(0, {w: a for w, a in fast.items() if w != v}, slow)
+            elif v in slow:
+                left = {w: a for w, a in slow.items() if w != v} if rules.moving_loads else slow
+                reach(1, fast | {v: slow[v]}, left)
+            if v in given or (rules.one_shot and v in slow and v not in fast):
+                continue
+            for u in operands[v] or {None}:
+                if u is None and (v in fast or (rules.one_shot and v in whole)):
+                    continue
+                if u is not None:
+                    ready = u in fast and fast[u] == operands[u]
+                    if not ready or u in fast.get(v, nothing):
+                        continue
+                    if rules.one_shot and (u, v) in used:
+                        continue
+                held = fast.get(v, nothing) | ({u} if u is not None else nothing)
+                after = used | {(u, v)} if rules.one_shot else used
+                full = whole | {v} if remembers and held == operands[v] else whole
+                reach(0, fast | {v: held}, slow, after, full)
+        for step, after in moves:
+            total = best[state] + step
+            if total < best.get(after, total + 1):
+                best[after] = total
+                (queue.append if step else queue.appendleft)(after)
+    raise AssertionError("no play ends")
+
+
 def random_dag(seed: int, most: int = 7) -> tuple[Dag, int]:
     """Return a small DAG, and an M that it can be played with."""
     rng = random.Random(seed)  # noqa: S311

@@ -33,7 +33,7 @@ TABLE = {
     ("grid:rows=4,columns=4", 3): [14, 11, 4, 10, 13, 8, 12, 7],
 }
 COMPILED = [
-    *PRESETS, "one-shot+sliding", "one-shot+unstored-outputs", "one-shot+complete",
+    *COLUMNS, "one-shot+sliding", "one-shot+unstored-outputs", "one-shot+complete",
     "hk+free-inputs+sliding", "graphio+sliding", "one-shot+compute-price=1/3",
 ]  # fmt: skip
 RULEWISE = [
@@ -43,7 +43,7 @@ RULEWISE = [
 
 
 def test_columns_are_the_presets():
-    assert set(COLUMNS) == set(PRESETS)
+    assert set(COLUMNS) == set(PRESETS) - {"prbp"}  # which the table has no column for
 
 
 @pytest.mark.parametrize(("text", "memory"), TABLE)
