@@ -107,9 +107,7 @@ class _Search(Generic[State]):
         """Return the packed moves of a step, vertices in the instance's numbering."""
         raise NotImplementedError
 
-    def _trace_back(
-        self, state: State, came: dict[State, tuple[State, tuple[int, ...]]]
-    ) -> None:
+    def _trace_back(self, state: State, came: dict[State, tuple[State, tuple[int, ...]]]) -> None:
         path = []
         while state in came:
             state, step = came[state]
@@ -201,7 +199,9 @@ class AbsorbOnce(_Search[_Once]):
                 moves.append(DELETE << 30 | w)
                 red &= ~(1 << w)
                 dirty &= ~(1 << w)
-            todo = next(([e] for e in range(len(self.edges)) if self._free(e, done, red, dirty)), [])
+            todo = next(
+                ([e] for e in range(len(self.edges)) if self._free(e, done, red, dirty)), []
+            )
         return done, red, dirty
 
     def _free(self, e: int, done: int, red: int, dirty: int) -> bool:
