@@ -1,8 +1,8 @@
 """The search under partial computation: in steps of one edge, or move by move.
 
-`AbsorbOnce` is A* over steps "v absorbs u" for games in which every edge is absorbed once. As in the
-compiled search of the usual game a step evicts exactly as many as must go, loads what is missing,
-and only evictions raise the estimate: by 1 for a value that is stored, by 2 for one that is not.
+`AbsorbOnce` is A* over steps "v absorbs u" where every edge is absorbed once. As in the compiled
+search of the usual game a step evicts exactly as many as must go, loads what is missing, and only
+evictions raise the estimate: by 1 for a value that is stored, by 2 for one that is not.
 `AbsorbMoves` knows every convention and tries single moves.
 """
 
@@ -297,8 +297,9 @@ class AbsorbMoves(_Search[_Full]):
 
 def one_by_one(instance: Instance) -> tuple[Moves, int]:
     """Return a play with two pebbles that is legal under all conventions, and its cost."""
-    search: _Search[_Full] = AbsorbMoves.__new__(AbsorbMoves)
-    _Search.__init__(search, instance, None)  # type: ignore[arg-type] - only the edges are read
+    from strategies.optimum.engine import Limits
+
+    search = AbsorbMoves(instance, Limits(None, 0))  # for its edges
     moving = instance.rules.moving_loads
     moves: list[int] = []
     for e, (u, v) in enumerate(search.edges):

@@ -117,8 +117,8 @@ def _plain(value: int | Fraction) -> int | str:
 def is_compiled(rules: Rules) -> bool:
     """Whether the compiled search knows these rules; the others are searched move by move.
 
-    It does not know partial computation, loads that move the pebble and forbidden deletion, nor, with recomputation,
-    a price per compute and the duty to compute every vertex.
+    It does not know partial computation, loads that move the pebble and forbidden deletion, nor,
+    with recomputation, a price per compute and the duty to compute every vertex.
 
     Examples
     --------

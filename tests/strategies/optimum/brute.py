@@ -70,7 +70,7 @@ def least_cost(dag: Dag, memory: int, rules: Rules, start: Any = None) -> int | 
     return answer
 
 
-def least_cost_partial(dag: Dag, memory: int, rules: Rules) -> int:
+def least_cost_partial(dag: Dag, memory: int, rules: Rules) -> int:  # noqa: C901
     """As `least_cost`, under partial computation: cells are dictionaries of operands absorbed."""
     n = len(dag)
     operands = [frozenset(map(int, dag.operands(v))) for v in range(n)]
