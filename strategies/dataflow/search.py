@@ -179,6 +179,12 @@ def _formula(workload: Workload) -> Formula:
         )
     if getattr(workload, "sum", "chain") != "chain":
         raise RefusalError("dataflows add terms one by one: take sum=chain")
+    for option, plain in (("mask", "none"), ("dropout", "no"), ("block", None)):
+        value = getattr(workload, option, plain)
+        if value != plain:
+            raise RefusalError(
+                f"dataflows are generated for whole products only: leave out {option}={value}"
+            )
     small = {name: size for name, size in workload.sizes().items() if size < 2}
     if small:
         name, size = next(iter(small.items()))
