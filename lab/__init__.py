@@ -11,6 +11,7 @@ require_our_pebble(__name__)
 
 if TYPE_CHECKING:
     from lab.analysis import crossovers
+    from lab.credit import explain
     from lab.page.widget import widget
     from lab.playing import check, count, play
     from lab.plots import io_versus
@@ -23,13 +24,15 @@ _HOME = {
     "check": "playing",
     "count": "playing",
     "crossovers": "analysis",
+    "explain": "credit",
     "io_versus": "plots",
     "play": "playing",
     "sweep": "sweeping",
     "widget": "page.widget",
 }
 
-__all__ = ["Results", "Row", "check", "count", "crossovers", "io_versus", "play", "sweep", "widget"]
+__all__ = ["Results", "Row", "check", "count", "crossovers", "explain", "io_versus"]
+__all__ += ["play", "sweep", "widget"]
 
 
 def __getattr__(name: str) -> Any:

@@ -18,9 +18,9 @@ __all__ = ["explain_command"]
     "explain",
     short_help="Say where the cost of a play comes from: its order, its eviction, which move.",
     epilog=example(
-        "pebble play grid:rows=4,columns=4 --strategy belady --memory 3 --trace play.txt",
+        "pebble play grid:rows=3,columns=3 --strategy lru --memory 3 --trace play.txt",
         "pebble explain play.txt",
-        "pebble explain fft:n=64 --strategy lru --memory 8 --time 5",
+        "pebble explain fft:n=16 --strategy lru --memory 5 --time 1",
     ),
 )
 @click.argument("target", metavar="TRACE|WORKLOAD")

@@ -41,10 +41,12 @@ def _wasteful(seed: int, rules: Rules) -> tuple[Dag, int, list[int]]:
             return dag, memory, [m.kind << 30 | m.vertex for m in game.moves]
 
 
-@pytest.mark.parametrize("rules", [HK, ONE_SHOT, SLIDING], ids=str)
+@pytest.mark.parametrize(
+    "rules", [HK, ONE_SHOT, pytest.param(SLIDING, marks=pytest.mark.slow)], ids=str
+)
 def test_costly_moves_against_a_search_from_every_position(rules: Rules) -> None:
     tried = 0
-    for seed in range(12):
+    for seed in range(8):
         dag, memory, words = _wasteful(seed, rules)
         if len(words) > 30:
             continue
@@ -73,7 +75,7 @@ def test_costly_moves_against_a_search_from_every_position(rules: Rules) -> None
         late = over_by(dag, moves, rules, least[0])
         assert late is None or (bool(expected) and late >= expected[0][0])
         assert (late is not None) == (game.io > least[0])
-    assert tried >= 4
+    assert tried >= 3
 
 
 def test_the_parts_add_up_to_the_cost() -> None:
@@ -81,7 +83,6 @@ def test_the_parts_add_up_to_the_cost() -> None:
     for text, memory, rules in [
         ("grid:rows=3,columns=3", 3, "hk"),
         ("grid:rows=3,columns=3", 3, "one-shot"),
-        ("pyramid:h=3", 3, "hk"),
         ("fft:n=4", 4, "hk"),
     ]:
         found = explain(text, "lru:order=construction", memory, rules)
@@ -122,7 +123,7 @@ def test_repeats_are_credited(tmp_path) -> None:
 
 
 def test_an_order_is_played_with_its_best_eviction() -> None:
-    found = explain("fft:n=8", order="construction", memory=4, seconds=6)
+    found = explain("fft:n=8", order="construction", memory=4, seconds=0.4)
     assert found.by_eviction is not None
     assert found.by_eviction.upper == 0
     assert found.cost == 55  # belady 56
@@ -131,9 +132,9 @@ def test_an_order_is_played_with_its_best_eviction() -> None:
 
 
 def test_too_large_for_the_optimum_it_says_so() -> None:
-    found = explain("fft:n=64", "lru", 8, seconds=2)
+    found = explain("fft:n=32", "lru", 8, seconds=0.8)
     assert found.optimum is not None
-    assert 128 <= found.optimum.lower < found.optimum.upper < found.cost
+    assert 64 <= found.optimum.lower < found.optimum.upper < found.cost
     assert found.losses.moves == ()
     assert found.late is not None
     assert not found.is_optimal

@@ -13,9 +13,9 @@ from lab.cli import main
 COMMANDS = {
     "play": ["--strategy", "belady"],
     "solve": ["--time", "5"],
-    "improve": ["--time", "0.2"],
+    "improve": ["--time", "0.05"],
     "bound": [],
-    "explain": ["--strategy", "naive", "--time", "2"],
+    "explain": ["--strategy", "naive", "--time", "0.5"],
 }
 
 #: Graphs with their least M and least I/O.

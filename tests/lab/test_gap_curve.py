@@ -21,7 +21,7 @@ from tests.strategies.table import optima
 
 @pytest.fixture(scope="module")
 def pyramid() -> GapCurve:
-    return gap_curve("pyramid:h=4", "2:7:+1", seconds=2)
+    return gap_curve("pyramid:h=4", "2:7:+1", seconds=0.8)
 
 
 def test_published_optima(pyramid: GapCurve) -> None:
@@ -36,6 +36,7 @@ def test_published_optima(pyramid: GapCurve) -> None:
         assert point.best[1] >= point.least.upper
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_optimum_and_neighbours_narrow_them() -> None:
     curve = gap_curve("fft:n=8", [4, 5, 9], seconds=0.4, strategies="belady,flash")
     for point, value in zip(curve.points, (31, 26, 17), strict=True):

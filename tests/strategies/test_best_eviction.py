@@ -85,7 +85,7 @@ def _random_order(rng: random.Random, rules: Rules) -> tuple[Dag, list[int]]:
 )
 def test_against_every_eviction(rules: Rules) -> None:
     rng = random.Random(7)  # noqa: S311
-    for _ in range(40):
+    for _ in range(16):
         dag, sequence = _random_order(rng, rules)
         memory = max(1, rules.least_memory(dag)) + rng.choice([0, 0, 1])
         found = best_eviction(dag, sequence, memory, rules)

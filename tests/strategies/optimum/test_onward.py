@@ -69,15 +69,22 @@ def _check(seed: int, rules: Rules, most: int) -> None:
     assert (below.lower, below.upper) == (expected, None)
 
 
-@pytest.mark.parametrize("rules", _RULES, ids=str)
+@pytest.mark.parametrize("rules", [HK, ONE_SHOT], ids=str)
 def test_against_single_moves(rules: Rules) -> None:
-    for seed in range(60):
+    for seed in range(40):
+        _check(seed, rules, 7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", _RULES, ids=str)
+def test_against_single_moves_under_every_preset(rules: Rules) -> None:
+    for seed in range(150):
         _check(seed, rules, 7)
 
 
 @pytest.mark.parametrize("rules", _SLOW, ids=str)
 def test_rules_that_are_searched_move_by_move(rules: Rules) -> None:
-    for seed in range(20):
+    for seed in range(8):
         _check(seed, rules, 5)
 
 
