@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,9 @@ from lab.formulas import written
 if TYPE_CHECKING:
     from bounds.bound import Bound
     from graphs.registry import Workload
+    from strategies.phases import TileStrategy
 
-__all__ = ["REGIMES", "WORKLOADS", "Gap", "best_certified", "gap_lines", "gaps"]
+__all__ = ["REGIMES", "WORKLOADS", "Gap", "Ratio", "best_certified", "gap_lines", "gaps", "ratios"]
 
 #: Regimes by the names that closed forms give them, with how they are written.
 REGIMES = {"d^2 << M << n d": "d² ≪ M ≪ nd", "M << d^2": "M ≪ d²"}
@@ -100,27 +101,117 @@ def best_certified(workload: Workload, regime: str) -> tuple[Bound, Any] | None:
     >>> bound.name, term
     ('certified-backward', 14*d**2*n**2/M)
     """
+    far = _far(regime)
+    certified = [(b, t) for b, t in _stated(workload, regime) if b.name.startswith("certified")]
+    return max(
+        certified,
+        key=lambda pair: float(pair[1].subs({s: far[s.name] for s in pair[1].free_symbols})),
+        default=None,
+    )
+
+
+def _far(regime: str) -> dict[str, int]:
+    """Return sizes far inside a regime, at which every bound says whether it is stated there."""
+    return {name: 32**power for name, power in _order(regime).items()}
+
+
+def _stated(workload: Workload, regime: str) -> Iterator[tuple[Bound, Any]]:
+    """Yield the bounds on every play that are stated in a regime, with their leading terms."""
+    from bounds.ratios import leading
     from bounds.theorems import theorems_for
     from pebble.errors import SpecError
 
-    order = _order(regime)
-    # Sizes far inside the regime, at which every bound says whether it is stated there.
-    far = {name: 32**power for name, power in order.items()}
-    best: tuple[float, Bound, Any] | None = None
+    far = _far(regime)
     for bound in theorems_for(workload):
-        at = {name: far[name] for name in bound.symbols if name in far}
-        if not bound.name.startswith("certified") or not bound.holds(**at):
+        if bound.kind not in {"lower", "theta", "exact"} or bound.algorithm:
+            continue
+        if not set(bound.symbols) <= set(far):
             continue
         try:
-            from bounds.ratios import leading
-
-            term = leading(bound.expression, order)
+            if bound.holds(**{name: far[name] for name in bound.symbols}):
+                yield bound, leading(bound.expression, _order(regime))
         except SpecError:
             continue
-        value = float(term.subs({s: far[s.name] for s in term.free_symbols}))
-        if best is None or value > best[0]:
-            best = (value, bound, term)
-    return None if best is None else best[1:]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A strategy's closed form over one bound, in the limit of a regime.
+
+    Attributes
+    ----------
+    strategy, regime, bound, kind : str
+        Which is held against which, where; a Θ has no constant, so that only its growth counts.
+    ratio : sympy expression
+        A number, or the term that grows.
+    """
+
+    strategy: str
+    regime: str
+    bound: str
+    kind: str
+    ratio: Any
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain form for ``--json``."""
+        grows = bool(self.ratio.free_symbols)
+        return {
+            "strategy": self.strategy,
+            "regime": self.regime,
+            "bound": self.bound,
+            "kind": self.kind,
+            "ratio": None if grows else float(self.ratio),
+            "grows_like": str(self.ratio) if grows else None,
+        }
+
+
+def ratios(
+    workload: Workload,
+    strategies: Sequence[str] | None = None,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Ratio]:
+    """Hold the closed form of every tile schedule of a workload against every bound on its I/O.
+
+    Parameters are those of `gaps`, for one workload.
+
+    Examples
+    --------
+    >>> from graphs.registry import workload
+    >>> for each in ratios(workload("attention-forward:n=64,d=8"), ["flash"]):
+    ...     if each.bound in ("sy24-forward", "certified-forward"):
+    ...         print(each.regime, each.bound, each.ratio)
+    d^2 << M << n d sy24-forward 6
+    d^2 << M << n d certified-forward 3/2
+    M << d^2 sy24-forward 6*d/sqrt(M)
+    """
+    import sympy
+
+    from strategies.closed_form import leading_terms
+
+    playing = _playing(workload, strategies)
+    found = []
+    for done, each in enumerate(playing):
+        if progress:
+            progress(done, len(playing))
+        terms = leading_terms(each, workload)
+        for regime in REGIMES:
+            for bound, below in _stated(workload, regime) if regime in terms else ():
+                ratio = sympy.powdenest(sympy.simplify(terms[regime] / below), force=True)
+                found.append(Ratio(str(each), regime, bound.name, bound.kind, ratio))
+    return found
+
+
+def _playing(workload: Workload, strategies: Sequence[str] | None) -> list[TileStrategy]:
+    """Return the tile schedules named, or all, that play a workload."""
+    from strategies.best import Best
+    from strategies.phases import TileStrategy
+    from strategies.registry import strategy
+
+    if strategies is None:
+        return Best().candidates(workload)
+    given = [strategy(name) for name in strategies]
+    return [s for s in given if isinstance(s, TileStrategy) and s.refusal(workload) is None]
 
 
 def _order(regime: str) -> dict[str, int]:
@@ -156,20 +247,9 @@ def gaps(
     flash M << d^2 6*d**2*n**2/M grows: 3d/(2√M)
     """
     from graphs.registry import workload
-    from strategies.best import Best
-    from strategies.phases import TileStrategy
-    from strategies.registry import strategy
 
-    work = []
-    for text in workloads:
-        what = workload(text)
-        if strategies is None:
-            work += [(what, each) for each in Best().candidates(what)]
-            continue
-        for name in strategies:
-            given = strategy(name)
-            if isinstance(given, TileStrategy) and given.refusal(what) is None:
-                work.append((what, given))
+    whats = [workload(text) for text in workloads]
+    work = [(what, each) for what in whats for each in _playing(what, strategies)]
     found: list[Gap] = []
     for done, (what, each) in enumerate(work):
         if progress:

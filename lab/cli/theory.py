@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lab.cli.group import bar, example, json_option, rules_option, say_json
+from lab.cli.group import bar, example, json_option, rules_option, say_json, say_table
 from lab.cli.layer import as_layer, layer_options
 
 if TYPE_CHECKING:
     from bounds.bound import Bound
     from graphs.registry import Workload
+    from lab.gaps import Ratio
     from lab.layers import Layer
     from pebble.rules import Rules
 
@@ -34,6 +35,9 @@ __all__ = ["bound_command"]
     show_default=True,
     help="Seconds for bounds that are computed from the DAG itself.",
 )
+@click.option(
+    "--ratios", is_flag=True, help="Also each tile schedule's closed form over each bound."
+)
 @layer_options
 @json_option
 def bound_command(
@@ -41,6 +45,7 @@ def bound_command(
     memory: str | None,
     rules: str,
     time: float,
+    ratios: bool,
     heads: int | None,
     batch: int | None,
     width: str | None,
@@ -71,10 +76,42 @@ def bound_command(
     if layer is not None:
         shown = [bound | _scaled(bound, layer) for bound in shown]
     if as_json:
-        more = {} if layer is None else {"layer": layer.to_json()}
+        more: dict[str, Any] = {} if layer is None else {"layer": layer.to_json()}
+        if ratios:
+            more["ratios"] = [ratio.to_json() for ratio in _ratios(what)]
         say_json({"workload": str(what), "memory": budget, "rules": rules, "bounds": shown} | more)
         return
     _say(what, budget, shown, str(judged_by), layer)
+    if ratios:
+        _say_ratios(_ratios(what))
+
+
+def _ratios(workload: Workload) -> list[Ratio]:
+    from lab.gaps import ratios
+
+    if workload.formula() is None:
+        return []
+    with bar("closed forms", 100) as advance:
+        return ratios(workload, progress=lambda done, of: advance(100 * done // max(of, 1)))
+
+
+def _say_ratios(found: list[Ratio]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from lab.formulas import written
+    from lab.gaps import REGIMES
+
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for each in found:
+        grows = bool(each.ratio.free_symbols)
+        shown = f"grows: {written(each.ratio)}" if grows else f"{float(each.ratio):.3g}"
+        rows.setdefault((each.strategy, each.bound), {})[each.regime] = shown
+    table = Table("schedule", "over", *REGIMES.values(), box=box.SIMPLE_HEAD)
+    for (strategy, bound), at in rows.items():
+        table.add_row(strategy, bound, *(at.get(regime, "–") for regime in REGIMES))
+    say_table(table)
+    click.echo("leading terms; over a Θ, which has no constant, only growth means something")
 
 
 def _regimes(bound: Bound) -> dict[str, Any]:

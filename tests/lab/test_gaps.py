@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from graphs.registry import workload
 from lab.cli import main
 from lab.formulas import written
-from lab.gaps import REGIMES, best_certified, gap_lines, gaps
+from lab.gaps import REGIMES, best_certified, gap_lines, gaps, ratios
 from strategies.closed_form import leading_terms
 from strategies.registry import strategy
 
@@ -87,6 +87,21 @@ def test_no_bound_is_taken_outside_its_regime():
     assert best_certified(backward, LARGE)[0].name == "certified-backward"
     assert best_certified(backward, SMALL)[0].name == "certified-backward-small"
     assert best_certified(workload("fft:n=8"), LARGE) is None
+
+
+def test_ratios_to_every_bound():
+    found = {
+        (each.regime, each.bound): each.ratio
+        for each in ratios(workload("attention-backward:n=64,d=8"), ["split"])
+    }
+    d, M = (sympy.Symbol(name, positive=True, integer=True) for name in "dM")
+
+    # 14 over 14, over 12 (loads alone), over a theta; in small cache 14 x^2 over 6 x.
+    assert found[LARGE, "certified-backward"] == 1
+    assert found[LARGE, "certified-backward-loads"] == sympy.Rational(14, 12)
+    assert found[LARGE, "li24-backward"] == 14
+    assert found[SMALL, "certified-backward-small"] == 7 * d / (3 * sympy.sqrt(M))
+    assert (SMALL, "certified-backward") not in found
 
 
 def test_formulas_are_written_as_by_hand():
