@@ -21,7 +21,7 @@ PROCESS = 200 << 20
 _SHARE = 0.8
 #: Peak memory of a play over that of DAG and state: buffers and what building leaves behind; a
 #: strategy for any DAG adds its order and its next uses. Measured at 8 to 60 million vertices.
-_TILES, _ANY = 2, 4
+_TILES, _ANY = 3, 4
 #: Seconds a vertex, likewise.
 _TILES_SECONDS, _ANY_SECONDS = 60e-9, 250e-9
 
@@ -93,7 +93,7 @@ def point_bytes(strategy: Strategy, extent: tuple[int, int]) -> int:
     >>> from graphs import workload
     >>> from strategies.registry import strategy
     >>> point_bytes(strategy("naive"), workload("attention-forward:n=256,d=32").extent()) >> 20
-    225
+    338
     """
     from graphs.memory import dag_bytes
     from strategies.any_dag import AnyDagStrategy
