@@ -227,7 +227,7 @@ def test_advice_on_processes(monkeypatch):
 
     assert pools.advised(small) == 1
     assert pools.advised(large) == 4
-    # 128² (4·32 + 8) products and sums and more, about 15 bytes each, three times; libraries 200 MiB.
+    # 128² (4·32 + 8) products and sums and more, 15 bytes each, thrice; libraries 200 MiB.
     assert footprint(large, 4).processes == 4
     monkeypatch.setattr("graphs.memory.available_bytes", lambda: 1_200_000_000)
     assert footprint(large, 4).processes == 2
