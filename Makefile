@@ -16,7 +16,7 @@ help:
 	@echo "make slow    the tests that take longer"
 	@echo "make check   ruff and strict mypy"
 	@echo "make format  let ruff mend layout and imports"
-	@echo "make bench   benchmarks"
+	@echo "make bench   benchmarks; speed and growth into benchmarks/curves.json and curves.png"
 	@echo "make clean   remove what the other targets made"
 
 demo: $(STAMP_DEMO)
@@ -39,7 +39,8 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 bench: $(STAMP)
-	$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-only
+	$(BIN)/python -m pytest benchmarks --benchmark-enable --benchmark-only --benchmark-json=benchmarks/speed.json
+	$(BIN)/python benchmarks/curves.py
 
 clean:
 	rm -rf $(VENV) build dist demo.csv demo.csv.journal demo.png .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pebble._jit import jit
+from pebble.operations import INPUT
 
-__all__ = ["first_fault", "reaches", "successors", "topological_order"]
+__all__ = ["first_fault", "reaches", "successors", "topological_order", "used", "widest"]
 
 NO_FAULT, RANGE, SELF_LOOP, DUPLICATE = range(4)
 
@@ -93,3 +94,23 @@ def reaches(indptr, preds, order, outputs):  # type: ignore[no-untyped-def]
             for e in range(indptr[v], indptr[v + 1]):
                 needed[preds[e]] = True
     return needed
+
+
+@jit
+def used(preds, size):  # type: ignore[no-untyped-def]
+    """Mark the vertices that are an operand of some vertex."""
+    mask = np.zeros(size, np.bool_)
+    for u in preds:
+        mask[u] = True
+    return mask
+
+
+@jit
+def widest(indptr, operations, needed, everything):  # type: ignore[no-untyped-def]
+    """Return the first needed vertex with most operands, inputs left out; -1 if there is none."""
+    best, most = -1, np.int64(-1)
+    for v in range(operations.size):
+        degree = np.int64(indptr[v + 1]) - np.int64(indptr[v])
+        if degree > most and operations[v] != INPUT and (everything or needed[v]):
+            best, most = v, degree
+    return best

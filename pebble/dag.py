@@ -152,8 +152,9 @@ class Dag:
         return " -> ".join(x if isinstance(x, str) else self.name(x) for x in shown)
 
     def _sinks(self) -> Vertices:
-        used = np.zeros(len(self), bool)
-        used[self.predecessors] = True
+        from pebble import _arrays
+
+        used = _arrays.used(self.predecessors, len(self))
         return np.flatnonzero(~used & (self.operations != INPUT)).astype(np.uint32)
 
     def __len__(self) -> int:
@@ -238,16 +239,11 @@ class Dag:
     @cached_property
     def widest(self) -> int:
         """A needed vertex with most operands, the one that forces `least_memory`; -1 if none."""
-        best, most, chunk = -1, -1, 1 << 24
+        from pebble import _arrays
+
         everything = self.outputs.size > 0 and self._all_needed
-        for s in range(0, len(self), chunk):
-            degrees = np.diff(self.indptr[s : s + chunk + 1]).astype(np.int64)
-            degrees[self.operations[s : s + chunk] == INPUT] = -1
-            if not everything:
-                degrees[~self.needed[s : s + chunk]] = -1
-            if degrees.max() > most:
-                best, most = s + int(degrees.argmax()), int(degrees.max())
-        return best
+        needed = np.ones(1, np.bool_) if everything else self.needed
+        return int(_arrays.widest(self.indptr, self.operations, needed, everything))
 
     @cached_property
     def _all_needed(self) -> bool:
