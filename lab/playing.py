@@ -189,7 +189,7 @@ def check_playable(workload: Workload, strategy: Strategy, memory: int, rules: R
     """Raise unless a strategy plays a workload with this M and under these rules."""
     from strategies.registry import RefusalError
 
-    strategy.require(workload, memory)
+    strategy.under(rules).require(workload, memory)
     if rules.one_shot and strategy.under(rules).recomputes(workload):
         raise RefusalError(
             f"{strategy} computes some vertices of {workload} more than once, which the rules "

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from graphs.registry import Workload
     from pebble.dag import Dag
     from pebble.moves import Moves
+    from pebble.rules import Rules
 
 __all__ = ["AnyDagStrategy", "Belady", "CleanFirst", "CostAware", "Lru"]
 
@@ -69,12 +70,40 @@ class _Evicting(AnyDagStrategy):
 
     order: str = "depth-first"
 
+    def under(self, rules: Rules) -> Strategy:  # type: ignore[override]
+        """Return the same order and eviction, operand by operand under partial computation."""
+        return _ByEdges(self.order, self.name) if rules.partial else self
+
     def play(self, workload: Workload, memory: int, dag: Dag) -> Iterator[Moves]:
         """Yield the moves for a DAG with enough memory."""
         from strategies.eviction import schedule_order
         from strategies.orders import order_of
 
         return schedule_order(dag, order_of(self.order, workload, dag, memory), memory, self.name)
+
+
+@dataclass(frozen=True)
+class _ByEdges(AnyDagStrategy):
+    """What a strategy of this module plays under partial computation; not registered itself."""
+
+    order: str
+    eviction: str
+
+    def __str__(self) -> str:
+        return f"{self.eviction}:order={self.order}"
+
+    def least_memory(self, workload: Workload) -> int:
+        """Return 2: an operand and the vertex that absorbs it."""
+        return min(2, super().least_memory(workload))
+
+    def moves(self, workload: Workload, memory: int, dag: Dag | None = None) -> Iterator[Moves]:
+        """Yield the moves."""
+        from strategies.absorbing import schedule_edges
+        from strategies.orders import order_of
+
+        dag = workload.dag() if dag is None else dag
+        order = order_of(self.order, workload, dag, memory)
+        return schedule_edges(dag, order, memory, self.eviction)
 
 
 @STRATEGIES.register
