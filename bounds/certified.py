@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bounds import certified_backward as back
+from bounds import certified_fft as butterfly
 from bounds import certified_forward as front
 from pebble.errors import SpecError
 from pebble.rules import HK, Rules
@@ -194,8 +195,8 @@ def certified(workload: Workload, memory: int, rules: Rules = HK) -> list[Certif
     >>> from graphs.registry import workload
     >>> print(certified(workload("attention-forward:n=4096,d=64"), 65536)[0])
     forward: at least 4,194,304 loads and stores (Q >= L + n d >= 4 n^2 d^2 / M if T = M >= ...
-    >>> [bound.name for bound in certified(workload("fft:n=8"), 4)]
-    ['compulsory']
+    >>> [bound.name for bound in certified(workload("fft:n=1024"), 4)]
+    ['fft', 'compulsory']
     """
     return _evaluated(str(workload), memory, rules, lambda M: _of_workload(workload, M))
 
@@ -336,6 +337,13 @@ def _of_product(workload: Any, memory: int) -> Iterator[_Found]:
     yield _product(workload.m, workload.n, workload.k, memory)
 
 
+def _of_fft(workload: Any, memory: int) -> Iterator[_Found]:
+    if workload.n > 1:
+        value, segment = butterfly.fft(workload.n, memory)
+        statement = "Q >= n + 1 + T ceil((n log2 n - f(T)) / f(M + T)), f(x) = x log2 x"
+        yield _Found("fft", value, segment, statement, "Recomputation allowed.", "Theorem 9")
+
+
 def _of_bilinear(workload: Any, memory: int) -> Iterator[_Found]:
     yield _product(workload.n, workload.n, workload.d, memory)
 
@@ -347,6 +355,7 @@ _THEOREMS: dict[str, Callable[[Any, int], Iterator[_Found]]] = {
     "attention-gradient": _of_gradient,
     "matmul": _of_product,
     "bilinear": _of_bilinear,
+    "fft": _of_fft,
 }
 
 # --- the theorems, with what is stored besides ----------------------------------------------------

@@ -18,6 +18,7 @@ from lab.cli.solving import solve_command
 from lab.cli.sweeps import sweep_command
 from lab.cli.teaching import grade_command, page_command
 from lab.cli.theory import bound_command
+from lab.cli.verifying import verify_command
 from pebble import __version__
 
 __all__ = ["main"]
@@ -44,6 +45,7 @@ for _command in (
     sweep_command,
     check_command,
     bound_command,
+    verify_command,
     devices_command,
     solve_command,
     improve_command,
