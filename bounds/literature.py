@@ -186,7 +186,8 @@ ATTENIO_FORWARD = Bound(
 
 LI_SPARSE_WORDS = (
     "A mask keeps Z_QK of the scores, Q and K have Z_input nonzeros together, and a product exists "
-    "where both factors do. A lower bound only. The two terms meet at M = Z_input**2/Z_QK."
+    "where both factors do. A lower bound only, and of the worst pattern with these counts: blocks "
+    "on the diagonal move less. The two terms meet at M = Z_input**2/Z_QK."
 )
 
 

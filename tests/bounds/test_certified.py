@@ -396,3 +396,16 @@ def test_loads_and_stores_of_the_backward_pass_need_more_than_loads():
 
     assert backward_loads(pairs, d, M)[0] == 12 * pairs * d * d // M
     assert backward_io(pairs, d, M)[0] == 14 * pairs * d * d // M
+
+
+def test_the_ffts_reach_is_never_less_than_what_trying_all_sets_finds():
+    from bounds.certified_fft import within_reach
+    from bounds.dag_bound import Problem
+    from bounds.partition import spans
+
+    for n in (2, 4, 8):
+        tried = spans(Problem.of(workload(f"fft:n={n}").dag(), 3), 8)
+        assert len(tried) > 4
+        assert all(most <= within_reach(x) for x, most in enumerate(tried))
+    # Blocks of 2 and 4 points are within reach as a whole: the function is tight there.
+    assert [within_reach(x) for x in (2, 4)] == [2, 8] == [tried[2], tried[4]]

@@ -121,3 +121,16 @@ def test_the_example_of_a_lecture(folder, monkeypatch, capsys):
     assert "bob.txt: step 4: LOAD b would make 4 red" in out
     made = {path.name for path in (folder / "lecture").iterdir()}
     assert {"lecture.html", "flash.png", "flash.gif", "grades.csv"} <= made
+
+
+def test_the_example_that_verifies_a_paper(monkeypatch, capsys):
+    arguments = ("--n", "16384", "--d", "64")
+
+    out = example("verify_li24.py", *arguments, monkeypatch=monkeypatch, capsys=capsys)
+
+    judged = re.findall(r"refereed (\d+), counted (\d+)", out)
+    assert len(judged) == 2
+    assert all(refereed == counted for refereed, counted in judged)
+    below, above = (float(x) for x in re.findall(r"I/O ~ M\^(-\d\.\d+)", out))
+    assert abs(below + 1 / 2) < 0.15  # d is small: terms of n² tell
+    assert abs(above + 1) < 0.1
