@@ -30,6 +30,15 @@ def test_pars():
     assert {"flash", "small-cache"} <= meets
 
 
+@pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.name)
+def test_par_is_what_the_exact_search_proves(level):
+    from strategies.optimum import solve
+
+    found = solve(level.dag, level.memory, level.rules)
+    assert found.finished
+    assert found.upper == level.par
+
+
 @pytest.mark.parametrize("text", ["1", "first-steps"])
 def test_found_by_name_and_number(text):
     assert find_level(text).title == "Load, compute, store"
