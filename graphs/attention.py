@@ -1,69 +1,116 @@
 """Attention: the forward pass, the backward pass, and the gradient of its loss.
 
 n is the sequence length, d the head dimension; Q, K, V are n x d. Unless ``softmax=safe`` is asked
-for, no maximum is subtracted before the exponential, as in SY24.
+for, no maximum is subtracted before the exponential, as in SY24. Every workload takes a ``mask``
+(`graphs.masks`), which keeps some of the n x n scores, and ``dropout=yes``, which multiplies the
+probabilities by factors R, 0 or 2, made anew from one seed wherever they are wanted.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from graphs.attention_online import online
-from graphs.expressions import exp
+from graphs.expressions import exp, keep
 from graphs.registry import WORKLOADS, FormulaWorkload
 from pebble.errors import SpecError
 
 if TYPE_CHECKING:
     from graphs.expressions import Array, Formula, Index
+    from graphs.masks import Mask
 
-__all__ = ["AttentionBackward", "AttentionForward", "AttentionGradient", "AttentionTraining"]
-
-
-def _scores(g: Formula, sizes: dict[str, Any]) -> tuple[Array, tuple[Index, Index, Index]]:
-    """Write S = Q K^T; return it with the indices i, j, k."""
-    i, j, k = g.index("i", sizes["n"]), g.index("j", sizes["n"]), g.index("k", sizes["d"])
-    Q, K = g.input("Q", i, k), g.input("K", j, k)
-    return g.sum("S", k, Q[i, k] * K[j, k]), (i, j, k)
+__all__ = ["Attention", "AttentionBackward", "AttentionForward", "AttentionGradient"]
+__all__ += ["AttentionTraining"]
 
 
-def _forward(g: Formula, sizes: dict[str, Any], softmax: str) -> Array:
-    """Write the forward pass, and return O."""
-    S, (i, j, k) = _scores(g, sizes)
-    V = g.input("V", j, k)
-    if softmax == "safe":
-        m = g.maximum("m", j, S[i, j])
-        Z = g.map("Sm", S[i, j] - m[i])
-        A = g.map("A", exp(Z[i, j]))
-    else:
-        A = g.map("A", exp(S[i, j]))
-    l = g.sum("l", j, A[i, j])
-    if softmax == "early":
+@dataclass(frozen=True)
+class Attention(FormulaWorkload):
+    """What the attention workloads share: n, d, a mask, dropout, the order of sums."""
+
+    n: int
+    d: int
+    mask: str = field(default="none", kw_only=True)
+    dropout: Literal["no", "yes"] = field(default="no", kw_only=True)
+    sum: Literal["chain", "tree"] = field(default="chain", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.mask != "none":
+            if self.sum != "chain":
+                raise SpecError(f"{self.name}: a mask needs sum=chain: its rows differ in length")
+            self.pairs()
+
+    def pairs(self) -> Mask | None:
+        """Return the mask, or None where every score is formed."""
+        if self.mask == "none":
+            return None
+        from graphs.masks import mask
+
+        return mask(self.mask, self.n)
+
+    def _indices(self, g: Formula, sizes: dict[str, Any]) -> tuple[Index, Index]:
+        """Return the indices i and j of the scores."""
+        i, j = g.index("i", sizes["n"]), g.index("j", sizes["n"])
+        # A formula in symbols has the mask's numbers in symbols, or none.
+        pairs = self.pairs() if isinstance(sizes["n"], int) else sizes.get("pairs")
+        if pairs is not None:
+            g.mask(i, j, pairs)
+        return i, j
+
+    def _scores(self, g: Formula, sizes: dict[str, Any]) -> tuple[Array, tuple[Index, ...]]:
+        """Write S = Q K^T; return it with the indices i, j, k."""
+        (i, j), k = self._indices(g, sizes), g.index("k", sizes["d"])
+        Q, K = g.input("Q", i, k), g.input("K", j, k)
+        return g.sum("S", k, Q[i, k] * K[j, k]), (i, j, k)
+
+    def _forward(self, g: Formula, sizes: dict[str, Any], softmax: str) -> Array:
+        """Write the forward pass, and return O."""
+        S, (i, j, k) = self._scores(g, sizes)
+        V = g.input("V", j, k)
+        if softmax == "safe":
+            m = g.maximum("m", j, S[i, j])
+            Z = g.map("Sm", S[i, j] - m[i])
+            A = g.map("A", exp(Z[i, j]))
+        else:
+            A = g.map("A", exp(S[i, j]))
+        l = g.sum("l", j, A[i, j])
+        if softmax == "early":
+            P = self._dropped(g, g.map("P", A[i, j] / l[i]))
+            return g.sum("O", j, P[i, j] * V[j, k])
+        B = self._dropped(g, A)
+        U = g.sum("U", j, B[i, j] * V[j, k])
+        return g.map("O", U[i, k] / l[i])
+
+    def _dropped(self, g: Formula, array: Array) -> Array:
+        """Write an array over (i, j) times dropout's factors R, under its name and R."""
+        if self.dropout == "no":
+            return array
+        i, j = array.indices
+        if "R" not in g.arrays:
+            seed = g.input("seed")
+            g.map("R", keep(seed[()]), (i, j))
+        return g.map(f"{array.name}R", array[i, j] * g["R"][i, j])
+
+    def _backward(self, g: Formula, O: Array, l: Array) -> None:
+        """Write the backward pass behind A and l, with dO given."""
+        Q, K, V, A = g["Q"], g["K"], g["V"], g["A"]
+        (i, j), k = A.indices, V.indices[1]
+        dO = g.input("dO", i, k)
         P = g.map("P", A[i, j] / l[i])
-        return g.sum("O", j, P[i, j] * V[j, k])
-    U = g.sum("U", j, A[i, j] * V[j, k])
-    return g.map("O", U[i, k] / l[i])
-
-
-def _backward(g: Formula, O: Array, l: Array) -> None:
-    """Write the backward pass behind A and l, with dO given."""
-    Q, K, V, A = g["Q"], g["K"], g["V"], g["A"]
-    (i, j), k = A.indices, V.indices[1]
-    dO = g.input("dO", i, k)
-    P = g.map("P", A[i, j] / l[i])
-    dP = g.sum("dP", k, dO[i, k] * V[j, k])
-    D = g.sum("D", k, dO[i, k] * O[i, k])
-    Z = g.map("Z", dP[i, j] - D[i])
-    dS = g.map("dS", P[i, j] * Z[i, j])
-    dV = g.sum("dV", i, P[i, j] * dO[i, k])
-    dQ = g.sum("dQ", j, dS[i, j] * K[j, k])
-    dK = g.sum("dK", i, dS[i, j] * Q[i, k])
-    g.output(dQ, dK, dV)
+        dP = g.sum("dP", k, dO[i, k] * V[j, k])
+        D = g.sum("D", k, dO[i, k] * O[i, k])
+        Z = g.map("Z", self._dropped(g, dP)[i, j] - D[i])
+        dS = g.map("dS", P[i, j] * Z[i, j])
+        dV = g.sum("dV", i, self._dropped(g, P)[i, j] * dO[i, k])
+        dQ = g.sum("dQ", j, dS[i, j] * K[j, k])
+        dK = g.sum("dK", i, dS[i, j] * Q[i, k])
+        g.output(dQ, dK, dV)
 
 
 @WORKLOADS.register
 @dataclass(frozen=True)
-class AttentionForward(FormulaWorkload):
+class AttentionForward(Attention):
     """O = softmax(Q K^T) V.
 
     ``softmax=late`` normalises after the product with V, ``early`` before it (P = A / l, as
@@ -90,10 +137,7 @@ class AttentionForward(FormulaWorkload):
     summary: ClassVar[str] = "O = softmax(Q K^T) V; Q, K, V are n x d"
     reference: ClassVar[str] = "SY24 (arXiv 2402.07443), section 2"
 
-    n: int
-    d: int
     softmax: Literal["late", "early", "safe", "online"] = "late"
-    sum: Literal["chain", "tree"] = "chain"
     block: int | None = None
 
     def __post_init__(self) -> None:
@@ -103,21 +147,22 @@ class AttentionForward(FormulaWorkload):
                 f"{self.name}: softmax=online comes with the number of keys per block, and nothing "
                 "else does: softmax=online,block=16"
             )
+        if self.block is not None and (self.mask != "none" or self.dropout != "no"):
+            raise SpecError(f"{self.name}: softmax=online has no mask and no dropout")
 
     def define(self, g: Formula, **sizes: Any) -> None:
         """Write the formula."""
         if self.block is not None:
-            n = (
-                sizes["n"] if isinstance(sizes["n"], int) else self.n
-            )  # the DAG is not a formula in n
+            # The DAG is not a formula in n.
+            n = sizes["n"] if isinstance(sizes["n"], int) else self.n
             g.output(online(g, n, sizes["d"], self.block))
             return
-        g.output(_forward(g, sizes, self.softmax))
+        g.output(self._forward(g, sizes, self.softmax))
 
 
 @WORKLOADS.register
 @dataclass(frozen=True)
-class AttentionBackward(FormulaWorkload):
+class AttentionBackward(Attention):
     """The gradients dQ, dK, dV from Q, K, V, O, dO and the row sums l.
 
     Examples
@@ -143,22 +188,18 @@ class AttentionBackward(FormulaWorkload):
     summary: ClassVar[str] = "dQ, dK, dV from Q, K, V, O, dO (n x d) and the row sums l"
     reference: ClassVar[str] = "Dao22 (arXiv 2205.14135), appendix B.2"
 
-    n: int
-    d: int
-    sum: Literal["chain", "tree"] = "chain"
-
     def define(self, g: Formula, **sizes: Any) -> None:
         """Write the formula."""
-        S, (i, j, k) = _scores(g, sizes)
+        S, (i, j, k) = self._scores(g, sizes)
         g.input("V", j, k)
         O, l = g.input("O", i, k), g.input("l", i)
         g.map("A", exp(S[i, j]))
-        _backward(g, O, l)
+        self._backward(g, O, l)
 
 
 @WORKLOADS.register
 @dataclass(frozen=True)
-class AttentionTraining(FormulaWorkload):
+class AttentionTraining(Attention):
     """Forward and backward pass in one DAG: O, dQ, dK, dV from Q, K, V and dO.
 
     Here storing P against recomputing it is a real choice.
@@ -174,20 +215,16 @@ class AttentionTraining(FormulaWorkload):
     summary: ClassVar[str] = "O, dQ, dK, dV from Q, K, V, dO (n x d): both passes in one DAG"
     reference: ClassVar[str] = "Dao22 (arXiv 2205.14135), sections 2 and 3"
 
-    n: int
-    d: int
-    sum: Literal["chain", "tree"] = "chain"
-
     def define(self, g: Formula, **sizes: Any) -> None:
         """Write the formula."""
-        O = _forward(g, sizes, "late")
-        _backward(g, O, g["l"])
+        O = self._forward(g, sizes, "late")
+        self._backward(g, O, g["l"])
         g.output(O, *g.outputs)
 
 
 @WORKLOADS.register
 @dataclass(frozen=True)
-class AttentionGradient(FormulaWorkload):
+class AttentionGradient(Attention):
     """dL/dX for L = |softmax(A1 X A2^T) A3 Y - E|^2 / 2.
 
     The formula is AS24's: dX = A1^T p A2. The sums of T = A1 X and of S = T A2^T are Li24's
@@ -224,15 +261,12 @@ class AttentionGradient(FormulaWorkload):
     summary: ClassVar[str] = "dX = A1^T p A2; A1, A2, A3 are n x d, X and Y d x d"
     reference: ClassVar[str] = "AS24 (arXiv 2402.04497), Li24 (arXiv 2410.09397)"
 
-    n: int
-    d: int
     given: Literal["E", "dO"] = "E"
     form: Literal["li24", "as24"] = "li24"
-    sum: Literal["chain", "tree"] = "chain"
 
     def define(self, g: Formula, **sizes: Any) -> None:
         """Write the formula."""
-        i, j = g.index("i", sizes["n"]), g.index("j", sizes["n"])
+        i, j = self._indices(g, sizes)
         k, m = g.index("k", sizes["d"]), g.index("m", sizes["d"])
         A1, A2, A3 = g.input("A1", i, k), g.input("A2", j, m), g.input("A3", j, k)
         X, Y = g.input("X", k, m), g.input("Y", k, m)
@@ -245,16 +279,18 @@ class AttentionGradient(FormulaWorkload):
         h = g.sum("h", k, A3[j, k] * Y[k, m])
         if self.form == "as24":
             f = g.map("f", A[i, j] / l[i])
-            O = g.sum("O", j, f[i, j] * h[j, m]) if self.given == "E" else None
+            fR = self._dropped(g, f)
+            O = g.sum("O", j, fR[i, j] * h[j, m]) if self.given == "E" else None
         else:
-            U = g.sum("U", j, A[i, j] * h[j, m])
+            AR = self._dropped(g, A)
+            U = g.sum("U", j, AR[i, j] * h[j, m])
             O = g.map("O", U[i, m] / l[i])
         c = given
         if self.given == "E":
             assert O is not None
             c = g.map("c", O[i, m] - given[i, m])
         if self.form == "as24":
-            q = g.sum("q", m, c[i, m] * h[j, m])
+            q = self._dropped(g, g.sum("q", m, c[i, m] * h[j, m]))
             w = g.map("w", f[i, j] * q[i, j])
             r = g.sum("r", j, w[i, j])
             s = g.map("s", r[i] * f[i, j])
@@ -262,7 +298,7 @@ class AttentionGradient(FormulaWorkload):
         else:
             assert O is not None
             r = g.sum("r", m, c[i, m] * O[i, m])
-            q = g.sum("q", m, c[i, m] * h[j, m])
+            q = self._dropped(g, g.sum("q", m, c[i, m] * h[j, m]))
             f = g.map("f", A[i, j] / l[i])
             s = g.map("s", q[i, j] - r[i])
             p = g.map("p", f[i, j] * s[i, j])

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pebble.errors import GraphError
-from pebble.operations import ADD, DIV, EXP, MAX, MUL, SUB
+from pebble.operations import ADD, DIV, EXP, KEEP, MAX, MUL, SUB
 
 if TYPE_CHECKING:
+    from graphs.masks import Mask
     from pebble.dag import Dag
 
-__all__ = ["Array", "Expression", "Formula", "Index", "Reference", "Size", "exp", "maximum"]
+__all__ = ["Array", "Expression", "Formula", "Index", "Pairs", "Reference", "Size", "exp"]
+__all__ += ["keep", "maximum"]
 
 #: A number of things: an int, or a sympy expression where a formula is wanted.
 Size: TypeAlias = Any
@@ -61,6 +63,42 @@ def exp(entry: Reference) -> Expression:
 def maximum(one: Reference, other: Reference) -> Expression:
     """Return the larger of two entries."""
     return Expression(MAX, (one, other))
+
+
+def keep(seed: Reference) -> Expression:
+    """Return dropout's factor of an entry, made from the seed and the entry's place."""
+    return Expression(KEEP, (seed,))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The entries of a mask: an array over both indices has an entry for these pairs only.
+
+    Attributes
+    ----------
+    i, j : Index
+        The indices of rows and columns.
+    mask : Mask
+        The pairs.
+    """
+
+    i: Index
+    j: Index
+    mask: Mask
+
+    def of(self, array: Array) -> bool:
+        """Whether an array has only the mask's entries, or is a sum over them."""
+        indices = array.indices if array.over is None else (*array.indices, array.over)
+        return self.i in indices and self.j in indices
+
+    def adds(self, array: Array) -> bool:
+        """Whether an array is a sum over a row or a column of the mask."""
+        return array.over in {self.i, self.j} and self.of(array)
+
+    def lengths(self, array: Array) -> Any:
+        """Return the number of terms of each sum over a row or a column, as an int64 array."""
+        lines = self.mask.rows if array.over is self.j else self.mask.columns
+        return lines.each(lines.counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +165,7 @@ class Array:
         elif self.term.operation in signs:
             body = f" {signs[self.term.operation]} ".join(entries)
         else:
-            name = {EXP: "exp", MAX: "max"}[self.term.operation]
+            name = {EXP: "exp", MAX: "max", KEEP: "keep"}[self.term.operation]
             body = f"{name}({', '.join(entries)})"
         if self.over is not None:
             word = "sum" if self.operation == ADD else "max"
@@ -168,6 +206,7 @@ class Formula:
             raise GraphError(f"summation must be chain or tree, got {summation!r}")
         self.summation = summation
         self.arrays: dict[str, Array] = {}
+        self.pairs: Pairs | None = None
         self.outputs: tuple[Array, ...] = ()
 
     def index(self, name: str, size: Size) -> Index:
@@ -178,9 +217,21 @@ class Formula:
         """Declare a given array."""
         return self._add(Array(name, indices))
 
-    def map(self, name: str, expression: Expression) -> Array:
+    def mask(self, i: Index, j: Index, pairs: Mask) -> None:
+        """Let arrays over i and j have entries for a mask's pairs only, and sums run over these.
+
+        A sum of one term is then a vertex of its own, a copy of the term.
+        """
+        if self.summation != "chain":
+            raise GraphError("a mask needs sum=chain: rows of several lengths have no one tree")
+        self.pairs = Pairs(i, j, pairs)
+
+    def map(
+        self, name: str, expression: Expression, indices: tuple[Index, ...] | None = None
+    ) -> Array:
         """Define an array entry by entry; its indices are those of the operands, in order."""
-        return self._add(Array(name, _free(expression.operands), expression))
+        free = _free(expression.operands) if indices is None else indices
+        return self._add(Array(name, free, expression))
 
     def sum(self, name: str, over: Index, term: Expression | Reference) -> Array:
         """Define an array as a sum over an index of products or of an array's entries."""
@@ -199,6 +250,9 @@ class Formula:
 
     def __str__(self) -> str:
         lines = [str(array) for array in self.arrays.values()]
+        if self.pairs is not None:
+            i, j, mask = self.pairs.i.name, self.pairs.j.name, self.pairs.mask
+            lines.append(f"{i},{j} in {mask.text}: {mask.pairs:,} of {mask.n:,} x {mask.n:,} pairs")
         return "\n".join([*lines, f"wanted: {', '.join(array.name for array in self.outputs)}"])
 
     def _reduce(
@@ -214,6 +268,13 @@ class Formula:
         self.arrays[array.name] = array
         return array
 
+    def renames(self, array: Array) -> bool:
+        """Whether an array is a second name for another's vertices: a sum of one entry each."""
+        if array.over is None or array.is_contraction:
+            return False
+        one = isinstance(array.over.size, int) and array.over.size == 1
+        return one and not (self.pairs is not None and self.pairs.adds(array))
+
     # -- sizes ---------------------------------------------------------------------------------
 
     def inputs_size(self) -> Size:
@@ -226,14 +287,28 @@ class Formula:
 
     def computed_size(self) -> Size:
         """Number of vertices that are computed: products, sums and elementwise entries."""
-        total: Size = 0
-        for array in self.arrays.values():
-            if array.over is not None:
-                each = array.over.size - 1 + (array.over.size if array.is_contraction else 0)
-                total += _product(array.shape) * each
-            elif not array.is_input:
-                total += _product(array.shape)
-        return total
+        return sum(self.vertices(a) for a in self.arrays.values() if not a.is_input)
+
+    def entries(self, array: Array) -> Size:
+        """Number of entries of an array."""
+        if self.pairs is None or not self.pairs.of(array) or self.pairs.adds(array):
+            return _product(array.shape)
+        rest = (x.size for x in array.indices if x not in {self.pairs.i, self.pairs.j})
+        return self.pairs.mask.pairs * _product(tuple(rest))
+
+    def vertices(self, array: Array) -> Size:
+        """Number of vertices that belong to an array: its products, sums and entries."""
+        if array.over is None:
+            return self.entries(array)
+        if self.pairs is None or not self.pairs.adds(array):
+            each = array.over.size - 1 + (array.over.size if array.is_contraction else 0)
+            return self.entries(array) * each
+        free = (x.size for x in array.indices if x not in {self.pairs.i, self.pairs.j})
+        terms = self.pairs.mask.pairs
+        lines = len(self.pairs.lengths(array))
+        copies = int((self.pairs.lengths(array) == 1).sum())
+        products = terms if array.is_contraction else 0
+        return (terms - lines + copies + products) * _product(tuple(free))
 
     def dag(self, source: str = "") -> Dag:
         """Build the DAG: one vertex a scalar, arrays one after the other as defined.
@@ -243,8 +318,10 @@ class Formula:
         GraphError
             If the DAG would not fit in the memory that is free.
         """
-        from graphs.layout import build
-
+        if self.pairs is not None:
+            from graphs.masked import build
+        else:
+            from graphs.layout import build
         return build(self, source)
 
 

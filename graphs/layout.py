@@ -23,7 +23,7 @@ from pebble.tensor import Tensor, contiguous
 if TYPE_CHECKING:
     from graphs.expressions import Array, Formula, Index, Reference
 
-__all__ = ["Layout", "build", "extent"]
+__all__ = ["Layout", "Writer", "build", "extent", "finished"]
 
 
 @dataclass
@@ -102,6 +102,10 @@ def extent(formula: Formula) -> tuple[int, int]:
     >>> extent(workload("matmul:m=2,n=2,k=2").formula())
     (20, 24)
     """
+    if formula.pairs is not None:
+        from graphs.masked import edges
+
+        return int(formula.inputs_size() + formula.computed_size()), edges(formula)
     layout = Layout.of(formula)
     return layout.size, _edges(formula, layout)
 
@@ -111,9 +115,14 @@ def build(formula: Formula, source: str = "") -> Dag:
     layout = Layout.of(formula)
     size, edges = layout.size, _edges(formula, layout)
     check_fits(size, edges, source or "the graph")
-    writer = _Writer(layout, edges)
+    writer = Writer(layout, edges)
     for array in formula.arrays.values():
         writer.write(array, tree=formula.summation == "tree")
+    return finished(formula, layout, writer, source)
+
+
+def finished(formula: Formula, layout: Layout, writer: Writer, source: str) -> Dag:
+    """Return the DAG whose arrays a writer has filled."""
     outputs = np.unique(
         np.concatenate([_vertices(layout.tensors[a.name]) for a in formula.outputs])
         if formula.outputs
@@ -173,7 +182,7 @@ def _padded(values: tuple[int, ...], filler: int) -> np.ndarray[tuple[int], np.d
     return np.array((filler,) * (4 - len(values)) + values, np.int64)
 
 
-class _Writer:
+class Writer:
     """Fills the CSR arrays block by block."""
 
     def __init__(self, layout: Layout, edges: int) -> None:
@@ -201,6 +210,7 @@ class _Writer:
         return first
 
     def write(self, array: Array, *, tree: bool) -> None:
+        """Write an array's edges and operations."""
         layout, name = self.layout, array.name
         if array.is_input:
             self._degrees(layout.tensors[name], 0, INPUT)

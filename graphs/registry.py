@@ -152,6 +152,11 @@ def workloads() -> list[type[Workload]]:
     return WORKLOADS.classes()
 
 
+def _known(name: str) -> bool:
+    _discover()
+    return WORKLOADS.known(name)
+
+
 def workload(text: str) -> Workload:
     """Read a workload's text form, or the graph file of that name.
 
@@ -176,7 +181,9 @@ def workload(text: str) -> Workload:
     """
     from graphs.files import is_graph_file, read_graph
 
-    if is_graph_file(text):
+    name, colon, _ = text.partition(":")
+    # A mask's file may stand last in a workload's text: mask=kept.npz.
+    if is_graph_file(text) and not (colon and _known(name)):
         return GivenDag(read_graph(text), text)
     _discover()
     return WORKLOADS.read(text)

@@ -36,7 +36,8 @@ class Execution:
     reference : str
         What the results were held against.
     errors : dict of str to float
-        Largest error of each output tensor, relative to its largest entry; NaN where the play used
+        Largest error of each output tensor, relative to its largest entry (or a thousandth of the
+        largest input, where that is more); NaN where the play used
         what it did not hold.
     """
 
@@ -105,13 +106,13 @@ def execute(
     if formula is None or reference is None:
         slow = machine.execute(dag, strategy.moves(workload, memory, dag), inputs)
         wanted = machine.evaluate(dag, inputs)[dag.outputs]
-        errors = {"outputs": _error(slow[dag.outputs], wanted)}
+        errors = {"outputs": _error(slow[dag.outputs], wanted, inputs)}
         return Execution(seed, "the DAG, evaluated in topological order", errors)
     given = _tame(dag, inputs, [a.name for a in formula.arrays.values() if a.is_input])
     slow = machine.execute(dag, strategy.moves(workload, memory, dag), given)
-    made = reference(workload, given)
+    made = reference(workload, given | _variant(workload, dag, given))
     errors = {
-        array.name: _error(machine.read_tensor(dag, slow, array.name), made[array.name])
+        array.name: _error(machine.read_tensor(dag, slow, array.name), made[array.name], inputs)
         for array in formula.outputs
     }
     return Execution(seed, "numpy", errors)
@@ -129,13 +130,39 @@ def _tame(dag: Dag, inputs: Numbers, names: list[str]) -> Given:
     return given
 
 
-def _error(came: Numbers, wanted: Numbers) -> float:
-    """Return the largest error relative to the largest wanted entry; NaN if any is missing."""
-    scale = float(np.abs(wanted).max(initial=0.0)) or 1.0
+def _error(came: Numbers, wanted: Numbers, inputs: Numbers) -> float:
+    """Return the largest error relative to the largest wanted entry; NaN if any is missing.
+
+    A gradient that is zero, as that of a softmax over one score, comes out as a difference of
+    rounded numbers: a thousandth of the largest input is the least that errors are held against.
+    """
+    least = float(np.abs(inputs).max(initial=0.0)) / 1000
+    scale = max(float(np.abs(wanted).max(initial=0.0)), least) or 1.0
     return float(np.abs(came - wanted).max(initial=0.0)) / scale
 
 
 # -- the mathematics, in numpy -------------------------------------------------------------------
+
+
+def _variant(workload: Workload, dag: Dag, given: Given) -> Given:
+    """Return the scores that a mask leaves out as -inf to add, and dropout's factors."""
+    from pebble.machine import keep_factors
+
+    found: Given = {}
+    pairs = getattr(workload, "pairs", lambda: None)()
+    if pairs is not None:
+        found["mask"] = np.where(pairs.array(), 0.0, -np.inf)
+    if "seed" in given:
+        tensor = dag.tensor("R")
+        factors = keep_factors(float(given["seed"]), tensor.base + np.arange(len(tensor)))
+        n = workload.sizes()["n"]
+        found["R"] = np.zeros((n, n))
+        found["R"][np.ones((n, n), bool) if pairs is None else pairs.array()] = factors
+    return found
+
+
+def _scores(Q: Numbers, K: Numbers, given: Given) -> Numbers:
+    return np.asarray(Q @ K.T + given.get("mask", 0.0))
 
 
 def _softmax(S: Numbers) -> Numbers:
@@ -145,7 +172,8 @@ def _softmax(S: Numbers) -> Numbers:
 
 def _forward(_: Workload, given: Given) -> Given:
     K, V = (_in_one_piece(given, name) for name in ("K", "V"))
-    return {"O": _softmax(given["Q"] @ K.T) @ V}
+    P = _softmax(_scores(given["Q"], K, given))
+    return {"O": (P * given.get("R", 1.0)) @ V}
 
 
 def _in_one_piece(given: Given, name: str) -> Numbers:
@@ -163,27 +191,29 @@ def _layer(_: Workload, given: Given) -> Given:
 
 def _gradients(P: Numbers, O: Numbers, given: Given) -> Given:
     Q, K, V, dO = (given[name] for name in ("Q", "K", "V", "dO"))
-    dP = dO @ V.T
+    R = given.get("R", 1.0)
+    dP = (dO @ V.T) * R
     dS = P * (dP - (dO * O).sum(axis=1, keepdims=True))
-    return {"dQ": dS @ K, "dK": dS.T @ Q, "dV": P.T @ dO}
+    return {"dQ": dS @ K, "dK": dS.T @ Q, "dV": (P * R).T @ dO}
 
 
 def _backward(_: Workload, given: Given) -> Given:
-    P = np.exp(given["Q"] @ given["K"].T) / given["l"][:, None]
+    P = np.exp(_scores(given["Q"], given["K"], given)) / given["l"][:, None]
     return _gradients(P, given["O"], given)
 
 
 def _training(_: Workload, given: Given) -> Given:
-    P = _softmax(given["Q"] @ given["K"].T)
-    O = P @ given["V"]
+    P = _softmax(_scores(given["Q"], given["K"], given))
+    O = (P * given.get("R", 1.0)) @ given["V"]
     return {"O": O, **_gradients(P, O, given)}
 
 
 def _gradient(_: Workload, given: Given) -> Given:
     A1, A2, A3, X, Y = (given[name] for name in ("A1", "A2", "A3", "X", "Y"))
-    f, h = _softmax(A1 @ X @ A2.T), A3 @ Y
-    c = f @ h - given["E"] if "E" in given else given["dO"]
-    q = c @ h.T
+    R = given.get("R", 1.0)
+    f, h = _softmax(_scores(A1 @ X, A2, given)), A3 @ Y
+    c = (f * R) @ h - given["E"] if "E" in given else given["dO"]
+    q = (c @ h.T) * R
     p = f * q - (f * q).sum(axis=1, keepdims=True) * f
     return {"dX": A1.T @ p @ A2}
 

@@ -5,13 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from pebble._jit import jit
-from pebble.operations import ADD, DIV, EXP, INPUT, MAX, MUL, SUB
+from pebble.operations import ADD, COPY, DIV, EXP, INPUT, KEEP, MAX, MUL, SUB
 
-__all__ = ["evaluate", "execute", "execute_partial"]
+__all__ = ["evaluate", "execute", "execute_partial", "keep"]
 
 
 @jit
-def _apply(operation, x, y):  # type: ignore[no-untyped-def]
+def keep(seed, v):  # type: ignore[no-untyped-def]
+    """Return 2 for half of all vertices and 0 for the others: a hash of the seed and the vertex."""
+    h = np.uint64(np.int64(seed * 4294967296.0)) + np.uint64(v) * np.uint64(0x9E3779B97F4A7C15)
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return 2.0 if (h >> np.uint64(63)) == np.uint64(1) else 0.0
+
+
+@jit
+def _apply(operation, x, y, v):  # type: ignore[no-untyped-def]
     if operation == MUL:
         return x * y
     if operation == ADD:
@@ -24,6 +33,10 @@ def _apply(operation, x, y):  # type: ignore[no-untyped-def]
         return np.exp(x)
     if operation == MAX:
         return np.maximum(x, y)
+    if operation == COPY:
+        return x
+    if operation == KEEP and not np.isnan(x):
+        return keep(x, v)
     return np.nan
 
 
@@ -35,7 +48,7 @@ def evaluate(order, indptr, preds, operations, values):  # type: ignore[no-untyp
         if operations[v] != INPUT:
             # An operand used in both slots stands once: it is the first and the last.
             x, y = values[preds[indptr[v]]], values[preds[indptr[v + 1] - 1]]
-            values[v] = _apply(operations[v], x, y)
+            values[v] = _apply(operations[v], x, y, v)
 
 
 @jit
@@ -56,17 +69,17 @@ def execute(moves, indptr, preds, operations, fast, slow, given):  # type: ignor
             fast[v] = np.nan
         elif operations[v] != INPUT:
             x, y = fast[preds[indptr[v]]], fast[preds[indptr[v + 1] - 1]]
-            fast[v] = _apply(operations[v], x, y)
+            fast[v] = _apply(operations[v], x, y, v)
         elif given.size:
             fast[v] = given[v]
     return moves.size
 
 
 @jit
-def _share(operation, x, is_first, is_last):  # type: ignore[no-untyped-def]
+def _share(operation, x, is_first, is_last, v):  # type: ignore[no-untyped-def]
     """Return what one operand, in its slot or in both, adds to an aggregate."""
     if is_first and is_last:
-        return _apply(operation, x, x)
+        return _apply(operation, x, x, v)
     if is_last and operation == SUB:
         return -x
     if is_last and operation == DIV:
@@ -75,13 +88,13 @@ def _share(operation, x, is_first, is_last):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _combine(operation, x, y):  # type: ignore[no-untyped-def]
+def _combine(operation, x, y, v):  # type: ignore[no-untyped-def]
     """Join two parts of an aggregate: sums and differences add, products and quotients multiply."""
     if operation == SUB:
         return x + y
     if operation == DIV:
         return x * y
-    return _apply(operation, x, y)
+    return _apply(operation, x, y, v)
 
 
 @jit
@@ -95,8 +108,8 @@ def execute_partial(  # type: ignore[no-untyped-def]
             e = v - slow.size
             v = owner[e]
             is_first, is_last = e == indptr[v], e + 1 == indptr[v + 1]
-            share = _share(operations[v], fast[preds[e]], is_first, is_last)
-            fast[v] = _combine(operations[v], fast[v], share) if begun[v] else share
+            share = _share(operations[v], fast[preds[e]], is_first, is_last, v)
+            fast[v] = _combine(operations[v], fast[v], share, v) if begun[v] else share
             begun[v] = True
             continue
         if v >= slow.size:
@@ -111,7 +124,7 @@ def execute_partial(  # type: ignore[no-untyped-def]
             fast[v] = np.nan
         elif operations[v] != INPUT:
             x, y = fast[preds[indptr[v]]], fast[preds[indptr[v + 1] - 1]]
-            fast[v] = _apply(operations[v], x, y)
+            fast[v] = _apply(operations[v], x, y, v)
         elif given.size:
             fast[v] = given[v]
     return moves.size

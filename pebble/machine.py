@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pebble.moves import Moves
     from pebble.tensor import Tensor
 
-__all__ = ["Values", "evaluate", "execute", "random_inputs", "read_tensor"]
+__all__ = ["Values", "evaluate", "execute", "keep_factors", "random_inputs", "read_tensor"]
 
 #: One number per vertex.
 Values: TypeAlias = npt.NDArray[np.float64]
@@ -141,6 +141,26 @@ def execute(
 def random_inputs(dag: Dag, seed: int) -> Values:
     """Return one standard normal number per input, the same for the same seed."""
     return np.random.default_rng(seed).standard_normal(dag.inputs.size)
+
+
+def keep_factors(seed: float, vertices: npt.ArrayLike) -> Values:
+    """Return dropout's factors as the operation ``keep`` makes them: 2 with probability 1/2, or 0.
+
+    Parameters
+    ----------
+    seed : float
+        Value of the seed vertex.
+    vertices : array of int
+        The vertices that hold the factors; each is a hash of the seed and of its own number.
+
+    Examples
+    --------
+    >>> keep_factors(0.5, range(8)).tolist()
+    [2.0, 0.0, 2.0, 2.0, 0.0, 2.0, 0.0, 2.0]
+    """
+    from pebble._execute import keep
+
+    return np.array([keep(seed, v) for v in np.asarray(vertices, np.int64)], np.float64)
 
 
 def read_tensor(dag: Dag, values: Values, name: str) -> Values:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ADD", "APPLY", "DIV", "EXP", "INPUT", "MAX", "MUL", "NAMES", "OPERATIONS", "SUB"]
-__all__ += ["Operation"]
+__all__ = ["ADD", "APPLY", "COPY", "DIV", "EXP", "INPUT", "KEEP", "MAX", "MUL", "NAMES"]
+__all__ += ["OPERATIONS", "SUB", "Operation"]
 
-INPUT, APPLY, MUL, ADD, SUB, DIV, EXP, MAX = range(8)
+INPUT, APPLY, MUL, ADD, SUB, DIV, EXP, MAX, COPY, KEEP = range(10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(DIV, "div", 2),
     Operation(EXP, "exp", 1),
     Operation(MAX, "max", 2),
+    Operation(COPY, "copy", 1),
+    Operation(KEEP, "keep", 1),
 )
 
 NAMES: dict[str, int] = {operation.name: operation.code for operation in OPERATIONS}

@@ -6,9 +6,12 @@ import re
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+import numpy.typing as npt
+
 from pebble.errors import GraphError
 
-__all__ = ["Tensor", "contiguous", "split_name"]
+__all__ = ["Listed", "Tensor", "contiguous", "split_name"]
 
 _NAME = re.compile(r"^(?P<tensor>[^\[\]]+)(?:\[(?P<index>-?\d+(?:,-?\d+)*)\])?$")
 
@@ -73,6 +76,51 @@ class Tensor:
         """Return the name of a vertex of a contiguous tensor, as ``S[2,3]``."""
         index = ",".join(map(str, self.index(vertex)))
         return f"{self.name}[{index}]" if index else self.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listed(Tensor):
+    """A tensor whose first axis runs over listed indices, such as the entries (i, j) of a mask.
+
+    Attributes
+    ----------
+    keys : int64 array, shape (shape[0], r)
+        The indices of each entry of the first axis, in ascending order.
+    axes : tuple of int
+        Where each written index is found: in ``keys`` for numbers below r, in the further axes of
+        the tensor for r, r + 1, ...
+
+    Examples
+    --------
+    >>> S = Listed("S.prod", 10, (2, 3), (3, 1), (0, 0), np.array([[0, 0], [1, 0]]), (0, 1, 2))
+    >>> S.label(14), S.vertex((1, 0, 1))
+    ('S.prod[1,0,1]', 14)
+    """
+
+    keys: npt.NDArray[np.int64]
+    axes: tuple[int, ...]
+
+    def vertex(self, index: tuple[int, ...]) -> int:
+        """Return the vertex of an entry; raise `GraphError` when the mask leaves it out."""
+        pairs = self.keys.shape[1]
+        if len(index) == len(self.axes):
+            placed = dict(zip(self.axes, index, strict=True))
+            key = np.array([placed[a] for a in range(pairs)])
+            rows = np.flatnonzero((self.keys == key).all(axis=1))
+            if rows.size:
+                rest = tuple(placed[a] for a in range(pairs, len(self.axes)))
+                return Tensor.vertex(self, (int(rows[0]) + self.first[0], *rest))
+        came = ",".join(map(str, index))
+        raise GraphError(
+            f"{self.name}[{came}] does not exist: it has {len(self.axes)} indices and an entry for "
+            "those of the mask only"
+        )
+
+    def index(self, vertex: int) -> tuple[int, ...]:
+        """Return the index of a vertex."""
+        row, *rest = Tensor.index(self, vertex)
+        coordinates = (*self.keys[row - self.first[0]].tolist(), *rest)
+        return tuple(coordinates[a] for a in self.axes)
 
 
 def contiguous(

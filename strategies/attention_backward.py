@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from strategies.attention_forward import score
+from strategies.dropout import drop, seeded, undrop
 from strategies.operators import multiply, put
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ def make_probability(s: Schedule, i: Range, j: Range) -> None:
 def make_score_gradient(s: Schedule, i: Range, j: Range) -> None:
     """Turn finished dP[i,j] and P[i,j] into dS[i,j], with D_i red."""
     P, dP, Z, dS = s.arrays("P", "dP", "Z", "dS")
+    drop(s, "dP", i, j)
     s.compute(Z[i, j])
+    undrop(s, "dP", i, j)
     s.free(dP[i, j])
     s.compute(dS[i, j])
     s.free(P[i, j], Z[i, j])
@@ -70,25 +73,28 @@ def flash2(s: Schedule, rows: Size, columns: Size) -> None:
     _fused(s, rows, columns, again=False)
 
 
+@seeded
 def _fused(s: Schedule, rows: Size, columns: Size, again: bool) -> None:
     Q, K, V, dO, l, D = s.arrays("Q", "K", "V", "dO", "l", "D")
     dP, dS, dQ, dK, dV = s.arrays("dP", "dS", "dQ", "dK", "dV")
     n, _ = Q.size
     for J in s.blocks(n, columns):
         s.load(K[J, :], V[J, :])
-        for I in s.blocks(n, rows):
+        for I in s.rows(J, n, rows):
             s.load(Q[I, :], dO[I, :], l[I])
             if again:
                 for i in s.each(I):
                     row_term(s, i)
             else:
                 s.load(D[I])
-            if not J.first:
+            if s.begun(I, J):
                 s.load(dQ[I, :].before(J))
-            for i in s.each(I):
-                for j in s.each(J):
+            for i in s.queries(I, J):
+                for j in s.keys(i, J):
                     make_probability(s, i, j)
+                    drop(s, "P", i, j)
                     s.accumulate(dV[j, :], i)
+                    undrop(s, "P", i, j)
                     s.accumulate(dP[i, j])
                     make_score_gradient(s, i, j)
                     s.accumulate(dQ[i, :], j)
@@ -100,6 +106,7 @@ def _fused(s: Schedule, rows: Size, columns: Size, again: bool) -> None:
         s.free(K[J, :], V[J, :])
 
 
+@seeded
 def rows_pass(s: Schedule, rows: Size) -> None:
     """dQ with Q, dO and dQ resident; rows of K and scalars of V stream; D is made and stored."""
     Q, K, V, dO, l, D = s.arrays("Q", "K", "V", "dO", "l", "D")
@@ -110,16 +117,16 @@ def rows_pass(s: Schedule, rows: Size) -> None:
         for i in s.each(I):
             row_term(s, i)
         s.store(D[I])
-        for j in s.each(n):
+        for j in s.columns(I, n):
             s.load(K[j, :])
-            for i in s.each(I):
+            for i in s.queries(I, j):
                 make_probability(s, i, j)
             for k in s.each(d):
                 s.load(V[j, k])
-                for i in s.each(I):
+                for i in s.queries(I, j):
                     s.accumulate(dP[i, j], k)
                 s.free(V[j, k])
-            for i in s.each(I):
+            for i in s.queries(I, j):
                 make_score_gradient(s, i, j)
                 s.accumulate(dQ[i, :], j)
                 s.free(dS[i, j])
@@ -128,6 +135,7 @@ def rows_pass(s: Schedule, rows: Size) -> None:
         s.free(Q[I, :], dO[I, :], l[I], D[I])
 
 
+@seeded
 def columns_pass(s: Schedule, columns: Size, keep: bool = False) -> None:
     """dK and dV with K, V, dK and dV resident; rows of Q and scalars of dO stream.
 
@@ -138,14 +146,16 @@ def columns_pass(s: Schedule, columns: Size, keep: bool = False) -> None:
     n, d = Q.size
     for J in s.blocks(n, columns):
         s.load(K[J, :], V[J, :])
-        for i in s.each(n):
+        for i in s.rows(J, n):
             s.load(Q[i, :], l[i])
-            for j in s.each(J):
+            for j in s.keys(i, J):
                 make_probability(s, i, j)
+                drop(s, "P", i, j)
             s.free(l[i])
             stream_gradients(s, i, J, d)
             s.load(D[i])
-            for j in s.each(J):
+            for j in s.keys(i, J):
+                undrop(s, "P", i, j)
                 make_score_gradient(s, i, j)
                 s.accumulate(dK[j, :], i)
                 if keep:
@@ -161,7 +171,7 @@ def stream_gradients(s: Schedule, i: Range, J: Range, d: Size) -> None:
     dO, dP, dV = s.arrays("dO", "dP", "dV")
     for k in s.each(d):
         s.load(dO[i, k])
-        for j in s.each(J):
+        for j in s.keys(i, J):
             s.accumulate(dV[j, k], i)
             s.accumulate(dP[i, j], k)
         s.free(dO[i, k])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from strategies.dropout import drop, seeded, undrop
 from strategies.operators import multiply, put
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def finish_rows(s: Schedule, I: Range) -> None:
 # -- key blocks outside --------------------------------------------------------------------------
 
 
+@seeded
 def flash(s: Schedule, rows: Size, columns: Size) -> None:
     """FlashAttention forward, Dao22 Algorithm 1: K and V blocks outside, row blocks inside.
 
@@ -119,17 +121,19 @@ def flash(s: Schedule, rows: Size, columns: Size) -> None:
     n, _ = Q.size
     for J in s.blocks(n, columns):
         s.load(K[J, :], V[J, :])
-        for I in s.blocks(n, rows):
+        for I in s.rows(J, n, rows):
             s.load(Q[I, :])
-            if not J.first:
+            if s.begun(I, J):
                 s.load(U[I, :].before(J), l[I].before(J))
-            for i in s.each(I):
-                for j in s.each(J):
+            for i in s.queries(I, J):
+                for j in s.keys(i, J):
                     score(s, i, j)
+                    drop(s, "A", i, j)
                     s.accumulate(U[i, :], j)
+                    undrop(s, "A", i, j)
                     s.accumulate(l[i], j)
             s.free(Q[I, :])
-            if J.last:
+            if s.ended(I, J):
                 finish_rows(s, I)
             else:
                 put(s, U[I, :].after(J), l[I].after(J))
@@ -139,6 +143,7 @@ def flash(s: Schedule, rows: Size, columns: Size) -> None:
 # -- query blocks outside ------------------------------------------------------------------------
 
 
+@seeded
 def flash2(s: Schedule, rows: Size, columns: Size) -> None:
     """FlashAttention-2 forward (Dao23): Q blocks outside, K and V blocks stream past."""
     Q, K, V = roles(s)
@@ -146,18 +151,21 @@ def flash2(s: Schedule, rows: Size, columns: Size) -> None:
     n, _ = Q.size
     for I in s.blocks(n, rows):
         s.load(Q[I, :])
-        for J in s.blocks(n, columns):
+        for J in s.columns(I, n, columns):
             s.load(K[J, :], V[J, :])
-            for i in s.each(I):
-                for j in s.each(J):
+            for i in s.queries(I, J):
+                for j in s.keys(i, J):
                     score(s, i, j)
+                    drop(s, "A", i, j)
                     s.accumulate(U[i, :], j)
+                    undrop(s, "A", i, j)
                     s.accumulate(l[i], j)
             s.free(K[J, :], V[J, :])
         s.free(Q[I, :])
         finish_rows(s, I)
 
 
+@seeded
 def key_rows(s: Schedule, rows: Size) -> None:
     """AttenIO forward (AIO26): Q blocks outside, one row of K, then one row of V at a time."""
     Q, K, V = roles(s)
@@ -165,20 +173,23 @@ def key_rows(s: Schedule, rows: Size) -> None:
     n, _ = Q.size
     for I in s.blocks(n, rows):
         s.load(Q[I, :])
-        for j in s.each(n):
+        for j in s.columns(I, n):
             s.load(K[j, :])
-            for i in s.each(I):
+            for i in s.queries(I, j):
                 score(s, i, j)
             s.free(K[j, :])
             s.load(V[j, :])
-            for i in s.each(I):
+            for i in s.queries(I, j):
+                drop(s, "A", i, j)
                 s.accumulate(U[i, :], j)
+                undrop(s, "A", i, j)
                 s.accumulate(l[i], j)
             s.free(V[j, :])
         s.free(Q[I, :])
         finish_rows(s, I)
 
 
+@seeded
 def q_outer(s: Schedule, rows: Size) -> None:
     """Q blocks outside, K and V stream scalar by scalar: a (2 d + 2) + 3 red pebbles."""
     Q, _, V = roles(s)
@@ -186,16 +197,18 @@ def q_outer(s: Schedule, rows: Size) -> None:
     n, d = V.size
     for I in s.blocks(n, rows):
         s.load(Q[I, :])
-        for j in s.each(n):
+        for j in s.columns(I, n):
             stream_scores(s, I, j)
-            for i in s.each(I):
+            for i in s.queries(I, j):
                 _exponential(s, i, j)
+                drop(s, "A", i, j)
             for k in s.each(d):
                 s.load(V[j, k])
-                for i in s.each(I):
+                for i in s.queries(I, j):
                     s.accumulate(U[i, k], j)
                 s.free(V[j, k])
-            for i in s.each(I):
+            for i in s.queries(I, j):
+                undrop(s, "A", i, j)
                 s.accumulate(l[i], j)
         s.free(Q[I, :])
         finish_rows(s, I)
@@ -207,7 +220,7 @@ def stream_scores(s: Schedule, I: Range, j: Range) -> None:
     (S,) = s.arrays("S")
     for k in s.each(Q.size[1]):
         s.load(K[j, k])
-        for i in s.each(I):
+        for i in s.queries(I, j):
             s.accumulate(S[i, j], k)
         s.free(K[j, k])
 

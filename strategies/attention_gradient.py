@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from strategies.attention_forward import residual, score
+from strategies.dropout import drop, seeded, undrop
 from strategies.operators import multiply, put, stationary
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = [
 ]
 
 
+@seeded
 def p_sweep(s: Schedule, rows: Size, columns: Size) -> None:
     """G = p A2 by FlashAttention's backward loops; S, A, q and p are recomputed, never stored."""
     T, A2, h, l, r = s.arrays("T", "A2", "h", "l", "r")
@@ -32,17 +34,19 @@ def p_sweep(s: Schedule, rows: Size, columns: Size) -> None:
     n, _ = T.size
     for J in s.blocks(n, columns):
         s.load(A2[J, :], h[J, :])
-        for I in s.blocks(n, rows):
+        for I in s.rows(J, n, rows):
             s.load(T[I, :], c[I, :], l[I], r[I])
-            if not J.first:
+            if s.begun(I, J):
                 s.load(G[I, :].before(J))
-            for i in s.each(I):
-                for j in s.each(J):
+            for i in s.queries(I, J):
+                for j in s.keys(i, J):
                     score(s, i, j)
                     s.compute(f[i, j])
                     s.free(A[i, j])
                     s.accumulate(q[i, j])
+                    drop(s, "q", i, j)
                     s.compute(t[i, j])
+                    undrop(s, "q", i, j)
                     s.free(q[i, j])
                     s.compute(p[i, j])
                     s.free(f[i, j], t[i, j])
@@ -53,6 +57,7 @@ def p_sweep(s: Schedule, rows: Size, columns: Size) -> None:
         s.free(A2[J, :], h[J, :])
 
 
+@seeded
 def rows_pass(s: Schedule, rows: Size) -> None:
     """G with T, c and G resident; rows of A2 and scalars of h stream past."""
     T, A2, h, l, r = s.arrays("T", "A2", "h", "l", "r")
@@ -61,19 +66,21 @@ def rows_pass(s: Schedule, rows: Size) -> None:
     n, d = T.size
     for I in s.blocks(n, rows):
         s.load(T[I, :], c[I, :], l[I], r[I])
-        for j in s.each(n):
+        for j in s.columns(I, n):
             s.load(A2[j, :])
-            for i in s.each(I):
+            for i in s.queries(I, j):
                 score(s, i, j)
                 s.compute(f[i, j])
                 s.free(A[i, j])
             for m in s.each(d):
                 s.load(h[j, m])
-                for i in s.each(I):
+                for i in s.queries(I, j):
                     s.accumulate(q[i, j], m)
                 s.free(h[j, m])
-            for i in s.each(I):
+            for i in s.queries(I, j):
+                drop(s, "q", i, j)
                 s.compute(t[i, j])
+                undrop(s, "q", i, j)
                 s.free(q[i, j])
                 s.compute(p[i, j])
                 s.free(f[i, j], t[i, j])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from strategies.schedule import Schedule
+from strategies.mask_symbols import CAUSAL, MaskSymbols, mask_names
+from strategies.masked import schedule
 from strategies.symbols import Algebra
 from strategies.tally import Counts, tally
 
 if TYPE_CHECKING:
+    from graphs.expressions import Formula
     from graphs.registry import Workload
     from strategies.phases import Phase, Tile, TileStrategy
 
@@ -85,7 +87,8 @@ class ClosedForm:
         """
         import sympy
 
-        expression = sympy.sympify(expression).subs(self.tiles)
+        # Twice: under a mask the number of meetings is a formula in the number of tiles.
+        expression = sympy.sympify(expression).subs(self.tiles).subs(self.tiles)
         return int(expression.subs({s: values[str(s)] for s in expression.free_symbols}))
 
     def __str__(self) -> str:
@@ -111,6 +114,8 @@ def closed_form(
     """
     import sympy
 
+    if getattr(workload, "mask", "none") != "none":
+        return _under_mask(strategy, workload, texts)
     phases = _parts(strategy, workload)
     chosen = [
         next(part for part in choice if texts is None or part.phase.name == texts[number])
@@ -150,6 +155,61 @@ def closed_form(
     )
 
 
+def _under_mask(
+    strategy: TileStrategy, workload: Workload, texts: Sequence[str] | None
+) -> ClosedForm:
+    """Return the closed form in a mask's statistics; of the causal mask they are formulas too."""
+    import sympy
+
+    plain: Any = workload
+    dense = closed_form(strategy, replace(plain, mask="none"), texts)
+    causal = plain.mask == "causal"
+    chosen = [
+        next(part for part in choice if texts is None or part.phase.name == texts[number])
+        for number, choice in enumerate(_parts(strategy, workload))
+    ]
+    given = {symbol: size for part in chosen for symbol, size in part.given().items()}
+    total = [
+        sympy.expand(
+            sympy.Add(*(part.expression(getattr(part.counts, name)) for part in chosen))
+        ).subs(given)
+        for name in ("loads", "stores", "computes")
+    ]
+    used = {str(s) for expression in total for s in expression.free_symbols}
+    tiles: dict[Any, Any] = {}
+    for part in chosen:
+        for name, extent, tile in part.algebra.tiles():
+            count, size = _symbol(name), _symbol(tile)
+            meeting = "Z" + name[1:]
+            if name in used or (meeting in used and causal):
+                tiles[count] = sympy.ceiling(_symbol(extent) / size).subs(given)
+            if meeting in used and causal:
+                there = {"n": _symbol("n"), "T": count, "B": size}
+                formula = sympy.sympify(CAUSAL[part.met[meeting]], locals=there)
+                tiles = {_symbol(meeting): formula.subs(given), **tiles}
+    if causal:
+        n = {"n": _symbol("n")}
+        numbers = {_symbol(x): sympy.sympify(CAUSAL[x], locals=n) for x in ("N_p", "R_1", "C_1")}
+        tiles = {**{s: v for s, v in numbers.items() if str(s) in used}, **tiles}
+    lines = sorted(name for name in used if name.startswith("Z"))
+    terms = "" if causal else f"; {', '.join(['N_p', *lines])} are counted from the mask"
+    half = {_symbol("n") ** 2: _symbol("n") ** 2 / 2}
+    leading = {
+        regime: sympy.expand(term).subs(half) for regime, term in dense.leading.items() if causal
+    }
+    return replace(
+        dense,
+        loads=total[0],
+        stores=total[1],
+        computes=total[2],
+        tiles=tiles,
+        leading=leading,
+        leading_computes=None,
+        domain=dense.domain + terms,
+        symbols=tuple(dict(part.sizes) for part in chosen),
+    )
+
+
 def leading_terms(strategy: TileStrategy, workload: Workload) -> dict[str, Any]:
     """Return `ClosedForm.leading` alone, several times faster than the whole form.
 
@@ -180,6 +240,7 @@ class _Part:
     sizes: dict[str, str]  # parameter of the text -> symbol
     algebra: Algebra
     counts: Counts
+    met: dict[str, str] = field(default_factory=dict)  # under a mask: symbol -> what meets blocks
 
     def given(self) -> dict[Any, Any]:
         """Return the sizes that are not to be fitted, by symbol."""
@@ -216,15 +277,29 @@ def _parts(strategy: TileStrategy, workload: Workload) -> list[list[_Part]]:
             pairs = [
                 (str(extent), sizes[tile.name]) for tile in _cut(phase) for extent in tile.extents
             ]
-            algebra = Algebra(names, pairs)
-            own = workload.formula(**{name: algebra[name] for name in names})
-            assert own is not None
+            algebra, own = _ring(workload, pairs)
             text = strategy.phases(workload, own)[number][place]
-            schedule = Schedule(own, algebra=algebra)
+            written = schedule(own, algebra=algebra)
             values = {name: algebra[symbol] for name, symbol in sizes.items()}
-            text.text(schedule, **{**text.fixed, **values})
-            parts[-1].append(_Part(text, sizes, algebra, tally(schedule)))
+            text.text(written, **{**text.fixed, **values})
+            met = {} if own.pairs is None else own.pairs.mask.met  # type: ignore[attr-defined]
+            parts[-1].append(_Part(text, sizes, algebra, tally(written), met))
     return parts
+
+
+def _ring(workload: Workload, pairs: list[tuple[str, str]]) -> tuple[Algebra, Formula]:
+    """Return the ring of a text's symbols, a mask's among them, and the formula in it."""
+    names = list(workload.sizes())
+    if getattr(workload, "mask", "none") == "none":
+        algebra = Algebra(names, pairs)
+        own = workload.formula(**{name: algebra[name] for name in names})
+    else:
+        counts = [name for name, _, _ in Algebra(names, pairs).tiles()]
+        algebra = Algebra([*names, *mask_names(counts)], pairs)
+        symbols = {name: algebra[name] for name in names}
+        own = workload.formula(**symbols, pairs=MaskSymbols(algebra))
+    assert own is not None
+    return algebra, own
 
 
 def _least_memory(strategy: TileStrategy, workload: Workload) -> Any:
@@ -237,9 +312,9 @@ def _least_memory(strategy: TileStrategy, workload: Workload) -> Any:
     assert formula is not None
 
     def low(phase: Phase) -> list[Any]:
-        schedule = Schedule(formula, algebra=algebra)
-        phase.text(schedule, **{tile.name: 1 for tile in phase.tiles} | dict(phase.fixed))
-        return [algebra.expression(peak) for peak in tally(schedule).peaks]
+        written = schedule(formula, algebra=algebra)
+        phase.text(written, **{tile.name: 1 for tile in phase.tiles} | dict(phase.fixed))
+        return [algebra.expression(peak) for peak in tally(written).peaks]
 
     def height(peaks: list[Any]) -> int:
         sizes = {s: REALISTIC.get(str(s), 1024) for peak in peaks for s in peak.free_symbols}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from strategies.naive import makes_vertices
 from strategies.operators import elementwise, row_sums
 from strategies.phases import Choice, Phase, TileStrategy
 from strategies.products import streaming_product
@@ -52,6 +51,7 @@ class Eager(TileStrategy):
     summary: ClassVar[str] = "every operator a kernel that reads and writes slow memory"
     reference: ClassVar[str] = "Dao22 (arXiv 2205.14135), Figure 2, the standard implementation"
     softmax: ClassVar[tuple[str, ...]] = ("late", "early", "safe")
+    drops: ClassVar[bool] = True
 
     def refusal(self, workload: Workload) -> str | None:
         """Return why the strategy cannot play a workload, or None."""
@@ -59,14 +59,14 @@ class Eager(TileStrategy):
             return "it plays workloads written as tensor expressions; naive plays any DAG"
         if getattr(workload, "sum", "chain") != "chain":
             return "tile schedules add terms one by one: take sum=chain (naive plays sum=tree)"
-        return None
+        return self.variant_refusal(workload)
 
     def phases(self, workload: Workload, formula: Formula) -> list[Choice]:  # noqa: ARG002
         """Return one phase per array that is not given."""
         return [
             self._kernel(array)
             for array in formula.arrays.values()
-            if not array.is_input and makes_vertices(array)
+            if not array.is_input and not formula.renames(array)
         ]
 
     def _kernel(self, array: Array) -> Choice:

@@ -15,14 +15,14 @@ from strategies.phases import Choice, Phase, TileStrategy
 from strategies.registry import STRATEGIES
 
 if TYPE_CHECKING:
-    from graphs.expressions import Array, Formula
+    from graphs.expressions import Formula
     from graphs.registry import Workload
     from pebble.dag import Dag
     from pebble.moves import Moves
     from pebble.report import Report
     from strategies.schedule import Schedule
 
-__all__ = ["Naive", "makes_vertices"]
+__all__ = ["Naive"]
 
 
 @STRATEGIES.register
@@ -42,6 +42,8 @@ class Naive(TileStrategy):
 
     name: ClassVar[str] = "naive"
     summary: ClassVar[str] = "entry by entry, operands loaded on demand, nothing kept"
+    masks: ClassVar[bool] = True
+    drops: ClassVar[bool] = True
     reference: ClassVar[str] = "folklore"
     any_dag: ClassVar[bool] = True
 
@@ -54,7 +56,7 @@ class Naive(TileStrategy):
         return [
             (Phase(array.name, _Entries(array.name)),)
             for array in formula.arrays.values()
-            if not array.is_input and makes_vertices(array)
+            if not array.is_input and not formula.renames(array)
         ]
 
     def least_memory(self, workload: Workload) -> int:
@@ -97,12 +99,6 @@ class _Entries:
     def __call__(self, s: Schedule) -> None:
         (named,) = s.arrays(self.name)
         (row_sums if named.array.over is not None else elementwise)(s, named)
-
-
-def makes_vertices(array: Array) -> bool:
-    """Whether an array has vertices of its own, and is no second name for another's."""
-    one = array.over is not None and isinstance(array.over.size, int) and array.over.size == 1
-    return not one or array.is_contraction
 
 
 def _has_text(workload: Workload) -> bool:

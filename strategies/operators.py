@@ -127,44 +127,27 @@ def by_columns(s: Schedule, C: Named, b: Size, finish: Finish | None = None) -> 
 def elementwise(s: Schedule, named: Named) -> None:
     """Make an elementwise array entry by entry in row order, operands loaded for each entry."""
     indices = named.array.indices
-
-    def visit(ranges: list[Range]) -> None:
-        if len(ranges) < len(indices):
-            for x in s.each(indices[len(ranges)].size):
-                visit([*ranges, x])
-            return
-        operands = s.operands(named.array, dict(zip(indices, ranges, strict=True)))
+    for at in s.points(named.array, indices):
+        entry = named[tuple(at[x] for x in indices)]
+        operands = s.operands(named.array, at)
         s.load(*operands)
-        s.compute(named[tuple(ranges)])
+        s.compute(entry)
         s.free(*operands)
-        put(s, named[tuple(ranges)])
-
-    visit([])
+        put(s, entry)
 
 
 def row_sums(s: Schedule, named: Named) -> None:
     """Make a sum entry by entry, its terms streaming past; the sum stays red until it is done."""
     array = named.array
     assert array.over is not None
-
-    def visit(ranges: list[Range]) -> None:
-        if len(ranges) < len(array.indices):
-            for x in s.each(array.indices[len(ranges)].size):
-                visit([*ranges, x])
-            return
-        assert array.over is not None
-        view = named[tuple(ranges)]
-        for t in s.each(array.over.size):
-            at = {**dict(zip(array.indices, ranges, strict=True)), array.over: t}
-            operands = s.operands(array, at)
+    for at in s.points(array, array.indices):
+        view = named[tuple(at[x] for x in array.indices)]
+        for term in s.points(array, [array.over], at):
+            operands = s.operands(array, term)
             s.load(*operands)
-            if array.is_contraction:
-                s.accumulate(view, t, release=tuple(operands))
-            else:
-                s.accumulate(view, t)
+            release = tuple(operands) if array.is_contraction else ()
+            s.accumulate(view, term[array.over], release=release)
         put(s, view)
-
-    visit([])
 
 
 def _finish(s: Schedule, C: Named, I: Range, J: Range, finish: Finish | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import isqrt
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from graphs.layout import Layout
 from pebble.errors import BudgetError
 from pebble.report import Report, Traffic
 from pebble.rules import HK
+from strategies.masked import schedule
 from strategies.registry import RefusalError, Strategy
-from strategies.schedule import Schedule
 from strategies.scribe import scribe
 from strategies.tally import Counts, tally
 
 if TYPE_CHECKING:
     from graphs.expressions import Formula, Size
+    from graphs.layout import Layout
     from graphs.registry import Workload
     from pebble.dag import Dag
     from pebble.moves import Moves
     from strategies.closed_form import ClosedForm
+    from strategies.schedule import Schedule
 
 __all__ = ["Phase", "Tile", "TileStrategy"]
 
@@ -75,9 +76,9 @@ class Phase:
 
     def counts(self, formula: Formula, sizes: Mapping[str, Size]) -> Counts:
         """Tally the phase at some sizes."""
-        schedule = Schedule(formula)
-        self.text(schedule, **self.fixed, **sizes)
-        return tally(schedule)
+        written = schedule(formula)
+        self.text(written, **self.fixed, **sizes)
+        return tally(written)
 
     def free(self) -> tuple[Tile, ...]:
         """Return the tiles whose sizes are still to be chosen."""
@@ -207,11 +208,17 @@ class TileStrategy(Strategy):
         Names of the workloads that are played, and with which softmax.
     variants : tuple of str
         Text forms worth comparing, where the default is not the only one.
+    masks, drops : bool
+        Whether its texts visit the scores of a mask only, and whether they make dropout's factors.
+        Under a mask the tile sizes are those of the dense workload, whose red pebbles are as many
+        at least.
     """
 
     plays: ClassVar[tuple[str, ...]] = ()
     softmax: ClassVar[tuple[str, ...]] = ("late",)
     variants: ClassVar[tuple[str, ...]] = ()
+    masks: ClassVar[bool] = False
+    drops: ClassVar[bool] = False
 
     def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
         """Return the phases, each a choice of one or more texts that make the same."""
@@ -236,6 +243,17 @@ class TileStrategy(Strategy):
                 f"it plays softmax={' and softmax='.join(self.softmax)}: another DAG, which is "
                 f"asked for as {workload.name}:...,softmax={self.softmax[0]}"
             )
+        return self.variant_refusal(workload)
+
+    def variant_refusal(self, workload: Workload) -> str | None:
+        """Return why a workload's mask or its dropout is not played, or None."""
+        if _masked(workload):
+            if not self.masks:
+                return f"it forms every score; under a mask play {_capable('masks')}"
+            if getattr(self, "sizes", "fit") != "fit":
+                return "under a mask sizes are fitted, and lines stream one by one: take sizes=fit"
+        if getattr(workload, "dropout", "no") != "no" and not self.drops:
+            return f"it has no text for dropout; play {_capable('drops')}"
         return None
 
     def least_memory(self, workload: Workload) -> int:
@@ -243,8 +261,9 @@ class TileStrategy(Strategy):
         self._check(workload)
         if self.paper_sizes(workload, 1) is not None:
             return _least_paper(self, workload)
+        dense = _dense(workload)
         return max(
-            min(_candidates(self, workload, p, c).least for c in range(len(choice)))
+            min(_candidates(self, dense, p, c).least for c in range(len(choice)))
             for p, choice in enumerate(self._phases(workload))
         )
 
@@ -258,7 +277,7 @@ class TileStrategy(Strategy):
         """
         self._check(workload)
         printed = self.paper_sizes(workload, memory)
-        chosen = []
+        chosen, dense = [], _dense(workload)
         for p, choice in enumerate(self._phases(workload)):
             if printed is not None:
                 (phase,) = choice
@@ -266,7 +285,7 @@ class TileStrategy(Strategy):
                 continue
             options = []
             for c, phase in enumerate(choice):
-                best = _candidates(self, workload, p, c).fit(memory)
+                best = _candidates(self, dense, p, c).fit(memory)
                 if best is not None:
                     options.append((best[0], best[1], c, phase, best[2]))
             if not options:
@@ -287,15 +306,14 @@ class TileStrategy(Strategy):
         self.require(workload, memory)
         formula = workload.formula()
         assert formula is not None
-        schedule = self._write(workload, memory, Schedule(formula, Layout.of(formula)))
-        return scribe(schedule)
+        return scribe(self._write(workload, memory, schedule(formula, _layout(formula))))
 
     def count(self, workload: Workload, memory: int) -> Report:
         """Return exact counts by the tally, at any scale, without a DAG."""
         self.require(workload, memory)
         formula = workload.formula()
         assert formula is not None
-        counts = tally(self._write(workload, memory, Schedule(formula)))
+        counts = tally(self._write(workload, memory, schedule(formula)))
         return Report(
             workload=str(workload),
             strategy=str(self),
@@ -305,7 +323,7 @@ class TileStrategy(Strategy):
             stores=counts.stores,
             computes=counts.computes,
             recomputes=counts.computes - formula.computed_size(),
-            peak_red=counts.peak,
+            peak_red=counts.peak if formula.pairs is None else self._height(workload, memory),
             moves=counts.moves,
             tensors={name: Traffic(*row) for name, row in counts.tensors.items() if row != [0, 0]},
         )
@@ -346,10 +364,43 @@ class TileStrategy(Strategy):
         assert formula is not None
         return self.phases(workload, formula)
 
-    def _write(self, workload: Workload, memory: int, schedule: Schedule) -> Schedule:
+    def _write(self, workload: Workload, memory: int, written: Schedule) -> Schedule:
         for phase, sizes in self.fitted(workload, memory):
-            phase.text(schedule, **phase.fixed, **sizes)
-        return schedule
+            phase.text(written, **phase.fixed, **sizes)
+        return written
+
+    def _height(self, workload: Workload, memory: int) -> int:
+        """Return the red pebbles of the dense workload at the same sizes: no fewer than needed."""
+        formula = _dense(workload).formula()
+        assert formula is not None
+        fitted = self.fitted(workload, memory)
+        return max(int(phase.counts(formula, sizes).peak) for phase, sizes in fitted)
+
+
+def _masked(workload: Workload) -> bool:
+    return getattr(workload, "mask", "none") != "none"
+
+
+def _dense(workload: Workload) -> Workload:
+    """Return the workload that tile sizes are fitted on: without its mask."""
+    if not _masked(workload):
+        return workload
+    # A row's only term is copied under a mask: with two tokens at least there is room for that.
+    return replace(workload, mask="none", n=max(2, workload.sizes()["n"]))  # type: ignore[call-arg]
+
+
+def _layout(formula: Formula) -> Layout:
+    from graphs.layout import Layout
+    from graphs.masked import MaskedLayout
+
+    return (Layout if formula.pairs is None else MaskedLayout).of(formula)
+
+
+def _capable(what: str) -> str:
+    """Name the tile strategies that can do something, in words."""
+    from strategies.registry import strategies
+
+    return ", ".join(cls.name for cls in strategies() if getattr(cls, what, False))
 
 
 @lru_cache(maxsize=512)

@@ -51,6 +51,8 @@ class Flash2(TileStrategy):
     name: ClassVar[str] = "flash2"
     aliases: ClassVar[tuple[str, ...]] = ("flashattention-2",)
     summary: ClassVar[str] = "forward: Q blocks outside; backward: as flash, D made beforehand"
+    masks: ClassVar[bool] = True
+    drops: ClassVar[bool] = True
     reference: ClassVar[str] = "Dao23 (arXiv 2307.08691)"
     plays: ClassVar[tuple[str, ...]] = (
         "attention-forward",
@@ -112,6 +114,8 @@ class AttenIO(TileStrategy):
 
     name: ClassVar[str] = "attenio"
     summary: ClassVar[str] = "Q blocks outside, one row of K and V at a time"
+    masks: ClassVar[bool] = True
+    drops: ClassVar[bool] = True
     reference: ClassVar[str] = "AIO26 (AttenIO, ASPLOS 2026)"
     plays: ClassVar[tuple[str, ...]] = ("attention-forward",)
 
@@ -159,6 +163,8 @@ class QOuter(TileStrategy):
 
     name: ClassVar[str] = "q-outer"
     summary: ClassVar[str] = "Q blocks outside, K and V scalar by scalar; gradient: O pass, G pass"
+    masks: ClassVar[bool] = True
+    drops: ClassVar[bool] = True
     reference: ClassVar[str] = "loop order of AIO26; docs/certified-bounds.md"
     plays: ClassVar[tuple[str, ...]] = ("attention-forward", "attention-gradient")
 
@@ -201,6 +207,8 @@ class Split(TileStrategy):
 
     name: ClassVar[str] = "split"
     summary: ClassVar[str] = "dQ in one pass, dK and dV in another, scores recomputed in each"
+    masks: ClassVar[bool] = True
+    drops: ClassVar[bool] = True
     reference: ClassVar[str] = "docs/certified-bounds.md"
     plays: ClassVar[tuple[str, ...]] = ("attention-backward", "attention-training")
 
@@ -238,6 +246,8 @@ class TwoPass(TileStrategy):
 
     name: ClassVar[str] = "two-pass"
     summary: ClassVar[str] = "a pass for the row statistic, then O; scores recomputed"
+    masks: ClassVar[bool] = True
+    drops: ClassVar[bool] = True
     reference: ClassVar[str] = "docs/certified-bounds.md"
     plays: ClassVar[tuple[str, ...]] = ("attention-forward",)
     softmax: ClassVar[tuple[str, ...]] = ("safe", "early")

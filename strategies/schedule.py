@@ -10,7 +10,7 @@ or whole arrays of candidate tile sizes, and the tally on sympy symbols gives th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,7 +79,7 @@ class Schedule:
         # By which of its names a vertex was stored: another name need not store it again.
         self._blue: dict[str, str] = {}
         for array in formula.arrays.values():
-            if array.over is not None and not array.is_contraction and equals(array.over.size, 1):
+            if formula.renames(array):
                 term = array.operands[0].array.name
                 root = self._root.get(term, term)
                 self._root[term] = self._root[array.name] = root
@@ -152,6 +152,46 @@ class Schedule:
             value, _ = self._open(start + (size - 1), 1, 1, 1, False, True, parent)
             yield value
             self._close()
+
+    # Loops over the scores that a mask keeps; without a mask they are all kept. -------------------
+
+    def rows(self, J: Range, extent: Size, size: Size = 1) -> Iterator[Range]:  # noqa: ARG002
+        """Visit the tiles of rows that have scores in the columns J."""
+        yield from self.blocks(extent, size)
+
+    def columns(self, I: Range, extent: Size, size: Size = 1) -> Iterator[Range]:  # noqa: ARG002
+        """Visit the tiles of columns that have scores in the rows I."""
+        if equals(size, 1):
+            yield from self.each(extent)
+        else:
+            yield from self.blocks(extent, size)
+
+    def queries(self, I: Range, J: Range) -> Iterator[Range]:  # noqa: ARG002
+        """Visit the rows of I that have scores in the columns J, one by one."""
+        yield from self.each(I)
+
+    def keys(self, i: Range, J: Range) -> Iterator[Range]:  # noqa: ARG002
+        """Visit the columns of J that row i has scores in, one by one."""
+        yield from self.each(J)
+
+    def begun(self, I: Range, J: Range) -> bool:  # noqa: ARG002
+        """Whether the rows I have scores in columns before J."""
+        return not J.first
+
+    def ended(self, I: Range, J: Range) -> bool:  # noqa: ARG002
+        """Whether the rows I have no scores in columns after J."""
+        return J.last
+
+    def points(
+        self, array: Array, indices: Sequence[Index], at: Mapping[Index, Range] | None = None
+    ) -> Iterator[dict[Index, Range]]:
+        """Visit the values of some indices of an array, the last one fastest, each by its index."""
+        at = dict(at or {})
+        if not indices:
+            yield at
+            return
+        for x in self.each(indices[0].size):
+            yield from self.points(array, indices[1:], {**at, indices[0]: x})
 
     def _inner(self, start: Affine, count: Size, parent: Range) -> Iterator[Range]:
         value, _ = self._open(start, 1, 1, count, False, False, parent)

@@ -15,9 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from pebble._jit import jit
+from strategies.masked import Visit
 from strategies.schedule import Loop, Step
 
 if TYPE_CHECKING:
+    from graphs.masks import Mask
     from pebble.moves import Moves
     from strategies.schedule import Schedule
 
@@ -33,6 +35,18 @@ class _Run:
 
     words: npt.NDArray[np.uint32]
     strides: npt.NDArray[np.uint32]  # shape (depth, len(words)); arithmetic modulo 2**32
+
+
+@dataclass(slots=True)
+class _Fork:
+    """A visit of a mask's rows, columns or entries, with the items of each class."""
+
+    visit: Visit
+    depth: int
+    bodies: dict[tuple[int, int], list[Any]]
+    block: tuple[int, int, int]  # first value: a constant, the row of a loop or -1, its step
+    targets: dict[tuple[int, int], int]
+    end: int = 0
 
 
 @dataclass(slots=True)
@@ -52,7 +66,8 @@ def scribe(schedule: Schedule) -> Iterator[Moves]:
     items = _flatten(schedule.program, [])
     code: list[tuple[int, int, int]] = []
     runs: list[_Run] = []
-    depth = _emit(items, code, runs, 0)
+    forks: list[_Fork] = []
+    depth = _emit(items, code, runs, 0, forks)
     if not runs:
         return
     words = np.concatenate([run.words for run in runs])
@@ -62,6 +77,9 @@ def scribe(schedule: Schedule) -> Iterator[Moves]:
         strides[: run.strides.shape[0], place : place + run.words.size] = run.strides
         place += run.words.size
     program = np.array(code, np.int64)
+    if forks:
+        yield from _visited(schedule, program, words, strides, forks)
+        return
     state = np.zeros(1 + max(depth, 1), np.int64)
     rounds = np.zeros(max(depth, 1), np.uint32)
     while True:
@@ -78,12 +96,24 @@ def _flatten(body: list[Loop | Step], around: list[Loop]) -> list[Any]:
     for node in body:
         if isinstance(node, Step):
             items.extend(_flatten_step(node, around))
+        elif isinstance(node, Visit):
+            items.append(_fork(node, around))
         elif node.count == 1:
             # A loop of one round adds nothing to any address.
             items.extend(_flatten(node.body, around))
         elif node.count > 1:
             items.extend(_unroll(node.count, _flatten(node.body, [*around, node]), len(around)))
     return _merge(items)
+
+
+def _fork(visit: Visit, around: list[Loop]) -> _Fork:
+    inside = [*around, *visit.registers.values()]
+    bodies = {key: _flatten(body, inside) for key, body in visit.bodies.items()}
+    block = (int(visit.start.constant), -1, 0)
+    for loop, step in visit.start.rounds.items():
+        if loop.count != 1:
+            block = (block[0], around.index(loop), int(step))
+    return _Fork(visit, len(around), bodies, block, {})
 
 
 def _flatten_step(step: Step, around: list[Loop]) -> list[Any]:
@@ -166,10 +196,16 @@ def _merge(items: list[Any]) -> list[Any]:
     return merged
 
 
-_STAMP, _LOOP, _END = range(3)
+_STAMP, _LOOP, _END, _VISIT, _NEXT = range(5)
 
 
-def _emit(items: list[Any], code: list[tuple[int, int, int]], runs: list[_Run], depth: int) -> int:
+def _emit(
+    items: list[Any],
+    code: list[tuple[int, int, int]],
+    runs: list[_Run],
+    depth: int,
+    forks: list[_Fork],
+) -> int:
     """Write linear code; return the greatest depth of loops."""
     deepest = depth
     for item in items:
@@ -177,12 +213,78 @@ def _emit(items: list[Any], code: list[tuple[int, int, int]], runs: list[_Run], 
             place = runs_length(runs)
             runs.append(item)
             code.append((_STAMP, place, item.words.size))
+        elif isinstance(item, _Fork):
+            number = len(forks)
+            forks.append(item)
+            code.append((_VISIT, number, 0))
+            inner = depth + len(item.visit.registers)
+            for key, body in item.bodies.items():
+                item.targets[key] = len(code)
+                deepest = max(deepest, inner, _emit(body, code, runs, inner, forks))
+                code.append((_NEXT, number, 0))
+            item.end = len(code)
         else:
             start = len(code)
             code.append((_LOOP, item.count, depth))
-            deepest = max(deepest, _emit(item.body, code, runs, depth + 1))
+            deepest = max(deepest, _emit(item.body, code, runs, depth + 1, forks))
             code.append((_END, start, depth))
     return deepest
+
+
+def _visited(
+    schedule: Schedule, program: Any, words: Any, strides: Any, forks: list[_Fork]
+) -> Iterator[Moves]:
+    """Yield the moves of a program with visits."""
+    from strategies._mask_stamp import stamp
+
+    kinds = {"rows": 0, "columns": 1, "keys": 2, "queries": 3}
+    number = {id(fork.visit): x for x, fork in enumerate(forks)}
+    table = np.zeros((len(forks), 11), np.int64)
+    targets = np.full((len(forks), 36), -1, np.int64)
+    for x, fork in enumerate(forks):
+        visit = fork.visit
+        line = number[id(visit.line)] if visit.line is not None else -1
+        table[x] = (
+            kinds[visit.kind],
+            fork.depth,
+            *fork.block,
+            visit.size,
+            line,
+            *visit.looks,
+            len(visit.registers),
+            fork.end,
+        )
+        for (a, b), target in fork.targets.items():
+            targets[x, 6 * a + b] = target
+    pairs = schedule.formula.pairs
+    assert pairs is not None
+    tables = _mask_tables(pairs.mask)
+    state, rounds = np.zeros(1, np.int64), np.zeros(max(len(strides), 1), np.uint32)
+    lows, highs = np.zeros((len(forks), 4), np.int64), np.zeros(len(forks), np.int64)
+    while True:
+        out = np.empty(CHUNK, np.uint32)
+        filled = stamp(
+            program, words, strides, table, targets, tables, state, lows, highs, rounds, out
+        )
+        if filled:
+            yield out[:filled]
+        if state[0] >= program.shape[0]:
+            return
+
+
+def _mask_tables(mask: Mask) -> tuple[Any, ...]:
+    """Return a mask's entries by rows and by columns, and where each line's inner sums begin."""
+    indptr, keys = mask.csr
+    begins, queries, order = mask.csc
+    across = np.empty_like(order)
+    across[order] = np.arange(order.size)
+    owner = np.repeat(np.arange(mask.n), np.diff(indptr))
+
+    def sums(ptr: Any) -> Any:
+        inner = np.maximum(np.diff(ptr) - 2, 0)
+        return np.concatenate([[0], np.cumsum(inner)[:-1]])
+
+    return indptr, keys, begins, queries, order, across, owner, sums(indptr), sums(begins)
 
 
 def runs_length(runs: list[_Run]) -> int:

@@ -73,6 +73,8 @@ class Counts:
             mine[1] = mine[1] + times * row[1]
         self.computes = self.computes + times * other.computes
         self.moves = self.moves + times * other.moves
+        if not self.peaks:  # under a mask
+            return
         # Round x starts with x * net more red pebbles: the last or the first round is the worst.
         extra = _positive((times - 1) * other.net, algebra)
         heights = [self.net + lift + peak for lift in extra for peak in other.peaks]
@@ -93,7 +95,29 @@ def tally(schedule: Schedule) -> Counts:
     Counts
         Integers for integer sizes, arrays for arrays of candidate sizes, polynomials for symbols.
     """
+    if schedule.formula.pairs is not None:
+        total = Counts(peaks=[])
+        _visit(schedule.program, total, 1, None)
+        return total
     return _walk(schedule.program, schedule.algebra)
+
+
+def _visit(body: Sequence[Any], total: Counts, times: Size, inside: Size | None) -> None:
+    """Count a schedule under a mask: each class of a visit as often as it occurs in all.
+
+    ``inside`` is the number of rounds of the loops between here and the visit around, None where
+    there is none: the counts of a visit are those over all blocks, so the loop over blocks does not
+    multiply them. Heights are not followed.
+    """
+    for node in body:
+        if isinstance(node, Loop):
+            inner = None if inside is None else inside * node.count
+            _visit(node.body, total, times * node.count, inner)
+        elif isinstance(node, Step):
+            total.add(_step(node.kind, node.owner), times * node.count)
+        elif not node.again:
+            for key, rounds in node.bodies.items():
+                _visit(rounds, total, node.counts[key] * (inside or 1), 1)
 
 
 def _walk(body: Sequence[Loop | Step], algebra: Algebra | None) -> Counts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from strategies.attention_forward import finish_rows, stream_scores
+from strategies.dropout import drop, seeded, undrop
 from strategies.operators import put
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ def statistics(s: Schedule, rows: Size) -> None:
     n, _ = Q.size
     for I in s.blocks(n, rows):
         s.load(Q[I, :])
-        for j in s.each(n):
+        for j in s.columns(I, n):
             stream_scores(s, I, j)
-            for i in s.each(I):
+            for i in s.queries(I, j):
                 if not safe:
                     (A,) = s.arrays("A")
                     s.compute(A[i, j])
@@ -34,6 +35,7 @@ def statistics(s: Schedule, rows: Size) -> None:
         put(s, z[I])
 
 
+@seeded
 def output(s: Schedule, rows: Size) -> None:
     """Make O from the row statistics, Q rows resident, K and V streaming scalar by scalar."""
     Q, V = s.arrays("Q", "V")
@@ -43,16 +45,18 @@ def output(s: Schedule, rows: Size) -> None:
     n, d = V.size
     for I in s.blocks(n, rows):
         s.load(Q[I, :], z[I])
-        for j in s.each(n):
+        for j in s.columns(I, n):
             stream_scores(s, I, j)
-            for i in s.each(I):
+            for i in s.queries(I, j):
                 _weight(s, i, j)
+                drop(s, weight.array.name, i, j)
             for k in s.each(d):
                 s.load(V[j, k])
-                for i in s.each(I):
+                for i in s.queries(I, j):
                     s.accumulate(sums[i, k], j)
                 s.free(V[j, k])
-            for i in s.each(I):
+            for i in s.queries(I, j):
+                undrop(s, weight.array.name, i, j)
                 if safe:
                     (l,) = s.arrays("l")
                     s.accumulate(l[i], j)

@@ -86,27 +86,27 @@ class Range:
         asks visits all its full tiles as one class.
     """
 
-    __slots__ = ("_first", "_last", "_parent", "looked", "size", "start")
+    __slots__ = ("_first", "_last", "looked", "parent", "size", "start")
 
     def __init__(
         self, start: Affine, size: Size, first: bool, last: bool, parent: Range | None = None
     ) -> None:
         self.start = start
         self.size = size
-        self._first, self._last, self._parent = first, last, parent
+        self._first, self._last, self.parent = first, last, parent
         self.looked = False
 
     @property
     def first(self) -> bool:
         """Whether the range holds the first value of the index."""
         self.looked = True
-        return self._first and (self._parent is None or self._parent.first)
+        return self._first and (self.parent is None or self.parent.first)
 
     @property
     def last(self) -> bool:
         """Whether the range holds the last value of the index."""
         self.looked = True
-        return self._last and (self._parent is None or self._parent.last)
+        return self._last and (self.parent is None or self.parent.last)
 
 
 Where: TypeAlias = Range | slice
