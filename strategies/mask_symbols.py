@@ -49,8 +49,8 @@ class MaskSymbols:
 
     Rows meet Z_c blocks of columns (or columns Z_a blocks of rows); how their first and last blocks
     are told apart drops out of the sums, since the classes differ only in which tensor a running
-    sum belongs to. Of entries, the places in row and column are told apart as if the ends of rows never
-    were the ends of columns: what is done for the one does not depend on the other.
+    sum belongs to. Of entries, the places in row and column are told apart as if the ends of rows
+    never were the ends of columns: what is done for the one does not depend on the other.
 
     Parameters
     ----------
