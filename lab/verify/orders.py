@@ -92,7 +92,7 @@ class Order(Claim):
             lengths = (1 << 14, 1 << 20) if quick else (1 << 14, 1 << 17, 1 << 20)
             # Terms of n^2, such as storing the scores, fade with M only: d must be large for them
             # to be small against n^2 d / sqrt(M).
-            heads = (256, 1024) if quick else (128, 512, 1024)
+            heads = (512, 1024) if quick else (128, 512, 1024)
             shares = (1, 16, 64) if quick else (1, 4, 16, 64)
             multiples = [Fraction(1, share) for share in shares]
         for n, d, multiple in product(lengths, heads, multiples):
