@@ -208,6 +208,7 @@ def _li_sparse(workload: str) -> Bound:
 LI_SPARSE_FORWARD = _li_sparse("attention-forward")
 LI_SPARSE_BACKWARD = _li_sparse("attention-backward")
 LI_SPARSE_GRADIENT = _li_sparse("attention-gradient")
+LI_SPARSE_INPUTS = _li_sparse("attention-sparse")
 
 DAO_BLOCK_SPARSE = Bound(
     name="dao22-block-sparse",

@@ -49,6 +49,11 @@ class Attention(FormulaWorkload):
 
         return mask(self.mask, self.n)
 
+    def facts(self) -> dict[str, int]:
+        """Return Z_input, the entries of Q and K, and Z_QK, the scores that a mask keeps."""
+        pairs = self.pairs()
+        return {} if pairs is None else {"Z_input": 2 * self.n * self.d, "Z_QK": pairs.pairs}
+
     def _indices(self, g: Formula, sizes: dict[str, Any]) -> tuple[Index, Index]:
         """Return the indices i and j of the scores."""
         i, j = g.index("i", sizes["n"]), g.index("j", sizes["n"])

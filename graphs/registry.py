@@ -58,6 +58,10 @@ class Workload(Spec):
         """
         return None
 
+    def facts(self) -> dict[str, int]:
+        """Return numbers that sizes do not give, as the scores that a mask keeps, by symbol."""
+        return {}
+
     def sizes(self) -> dict[str, int]:
         """Return the integer parameters, such as ``{"n": 64, "d": 16}``."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -119,7 +119,7 @@ class Player:
         if report is not None:
             more = {name: getattr(report, name) for name in COUNTS}
         if bound is not None:
-            values = values_at(bound, workload.sizes(), point.memory)
+            values = values_at(bound, workload.sizes() | workload.facts(), point.memory)
             more["bound"] = bound.name
             more["bound_value"] = float(bound.evaluate(**values))
             more["in_regime"] = bound.holds(**values)

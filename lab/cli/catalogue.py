@@ -169,6 +169,7 @@ def graph_command(workload: str, out: Path | None, *, as_json: bool) -> None:
         "max_in_degree": dag.max_in_degree,
         "least_memory": dag.least_memory,
         "fingerprint": dag.fingerprint,
+        **what.facts(),
     }
     if as_json:
         say_json(facts | {"file": None if out is None else str(out), "not_kept": lost})
@@ -178,6 +179,7 @@ def graph_command(workload: str, out: Path | None, *, as_json: bool) -> None:
         click.echo(f"{formula}\n")
     for name, fact in facts.items():
         shown = f"{fact:,}" if isinstance(fact, int) else fact
-        click.echo(f"{name.replace('_', ' '):14} {shown}")
+        label = name if name in what.facts() else name.replace("_", " ")
+        click.echo(f"{label:14} {shown}")
     if out is not None:
         click.echo(f"wrote {out}")

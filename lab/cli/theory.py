@@ -65,7 +65,7 @@ def bound_command(
     what, judged_by = as_workload(workload), as_rules(rules)
     budget = None if memory is None else as_memory(memory, what)
     known = bounds_of(what, judged_by)
-    sizes = what.sizes()
+    sizes = what.sizes() | what.facts()
     shown = [bound.to_json(**values_at(bound, sizes, budget)) | _regimes(bound) for bound in known]
     if budget is not None:
         from bounds.certified import certified
