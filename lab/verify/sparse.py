@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from lab.verify.measuring import fit_powers, io, logarithmic, sized
+from lab.arguments import as_workload
+from lab.verify.measuring import fit_powers, io, logarithmic, powers, sized
 from lab.verify.statement import Check, Claim, Verdict
-from lab.verify.tolerances import EXPONENT, LEAST, WITHIN
+from lab.verify.tolerances import EXPONENT, LEAST, SPREAD, WITHIN
 
-__all__ = ["CLAIMS", "Sparse"]
+__all__ = ["CLAIMS", "Density", "Sparse"]
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,71 @@ class Sparse(Claim):
         return rows
 
 
+@dataclass(frozen=True)
+class Density(Claim):
+    """Block-sparse FlashAttention moves Θ(nd + n² d² s / M), s the share of blocks kept.
+
+    Random masks of large blocks, so that a tile of the schedule is kept or skipped as a whole but
+    at their rims; what moves besides the terms nd is in proportion to s.
+
+    Attributes
+    ----------
+    strategy : str
+        What is counted.
+    exponents : tuple of float
+        Of s, n and M in the I/O above that of the inputs and the output.
+    """
+
+    strategy: str = "block-sparse-flash"
+    exponents: tuple[float, ...] = (1, 2, -1)
+
+    tolerance: ClassVar[str] = f"exponents ± {EXPONENT:g}, quotient within {SPREAD:g}"
+
+    @property
+    def predicted(self) -> str:
+        """The order."""
+        return "Θ(nd + n^2 d^2 s/M)"
+
+    def measure(self, *, quick: bool = False) -> Verdict:
+        """Count masks of several densities, and fit."""
+        d, block = 64, 4096
+        rows: list[dict[str, Any]] = []
+        for n in (1 << 17, 1 << 18) if quick else (1 << 17, 1 << 18, 1 << 19, 1 << 20):
+            for asked in (0.05, 0.1, 0.3, 0.9):
+                mask = f"mask=block-{block}-random-{asked}-seed-1"
+                text = f"{sized('attention-forward', n=n, d=d)},{mask}"
+                share = as_workload(text).facts()["Z_QK"] / n**2
+                for width in (32, 128, 512):
+                    M = 2 * d * width
+                    more = io(text, self.strategy, M) - 4 * n * d
+                    order = n * n * d * d * share / M
+                    rows.append(
+                        {
+                            "n": n, "d": d, "s": share, "M": M, "order": order, "more": more,
+                            "ratio": more / order, "line": (n, M),
+                        }
+                    )  # fmt: skip
+        ratios = [row["ratio"] for row in rows]
+        spread = max(ratios) / min(ratios)
+        checks = (
+            powers("the I/O above 4nd", rows, ("s", "n", "M"), "more", self.exponents),
+            Check(
+                "(I/O - 4nd) over n^2 d^2 s/M, most over least", "bounded", f"{spread:.2f}",
+                f"<= {SPREAD:g}", spread <= SPREAD,
+            ),
+        )  # fmt: skip
+        draw = logarithmic(
+            rows, "s", {"more": "I/O above 4nd"}, by="line", title=self.id,
+            xlabel="share of blocks kept", ylabel="scalars",
+        )  # fmt: skip
+        return Verdict(checks, [{k: v for k, v in r.items() if k != "line"} for r in rows], draw)
+
+
 CLAIMS = (
+    Density(
+        "dao22-block-sparse", "Dao et al. 2022", "Proposition 4",
+        "Block-sparse FlashAttention moves Θ(nd + n^2 d^2 s/M), s the share of blocks kept.",
+    ),
     Sparse(
         "li24-sparse", "Li et al. 2024", "Theorem 4.5",
         "Attention on sparse inputs moves Ω(min(Z_input^2/M, Z_input sqrt(Z_QK)/sqrt(M))) in the "

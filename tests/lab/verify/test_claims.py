@@ -19,7 +19,7 @@ from pebble.errors import UnknownNameError
 PAPERS = {
     "Li et al. 2024": 10,
     "Saha, Ye 2024": 4,
-    "Dao et al. 2022": 3,
+    "Dao et al. 2022": 4,
     "Hong, Kung 1981": 2,
 }
 
@@ -82,6 +82,8 @@ WRONG = [
     ("li24-sparse", {"boundary": -0.5}, "where the regimes meet"),
 ]
 SLOW_WRONG = [
+    ("dao22-block-sparse", {"exponents": (2, 2, -1)}, "exponents of the I/O above 4nd in s, n, M"),
+    ("dao22-block-sparse", {"strategy": "naive"}, "exponents of the I/O above 4nd in s, n, M"),
     # The small-cache schedule where FlashAttention is needed, and the other way round.
     ("sy24-forward-large", {"strategy": "saha-ye"}, "exponents of the count in n, d, M"),
     ("sy24-forward-large", {"strategy": "naive"}, "count / certified bound, most"),
