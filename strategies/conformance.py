@@ -102,6 +102,8 @@ def small_workloads() -> Iterator[Workload]:
         options: list[dict[str, Any]] = [{}]
         for field in fields:
             words = [w for w in typing.get_args(hints[field.name]) if isinstance(w, str)]
+            if field.name == "mask":
+                words += ["causal", "random-0.3-seed-1"]
             options += [{field.name: word} for word in words if word != field.default]
         if not set(needed) <= set(sizes):
             continue  # it needs something other than sizes, which cannot be made up
@@ -240,7 +242,10 @@ class _Trial:
         # Under what name a strategy counts that chooses among others is its own affair.
         for name in (f.name for f in dataclasses.fields(report) if f.name != "strategy"):
             counted, refereed = getattr(count, name), getattr(report, name)
-            if counted != refereed:
+            # Under a mask the dense schedule's height is counted, which is no less.
+            masked = getattr(self.workload, "mask", "none") != "none"
+            at_most = name == "peak_red" and masked and refereed <= counted
+            if counted != refereed and not at_most:
                 self.fail(f"with {where} it counts {name} {counted}, the referee {refereed}")
         return report
 

@@ -154,7 +154,7 @@ class Flash(TileStrategy):
 
 @STRATEGIES.register
 @dataclass(frozen=True)
-class BlockSparseFlash(Flash):
+class BlockSparseFlash(TileStrategy):
     """Block-sparse FlashAttention: `Flash` under a mask, tiles without scores skipped.
 
     K and V are loaded once for every block of columns; Q, the running sums and, backward, dQ move
@@ -170,13 +170,21 @@ class BlockSparseFlash(Flash):
     """
 
     name: ClassVar[str] = "block-sparse-flash"
-    aliases: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str] = "flash under a mask: tiles without scores are skipped"
+    masks: ClassVar[bool] = True
+    drops: ClassVar[bool] = True
     reference: ClassVar[str] = "Dao22 (arXiv 2205.14135), Algorithm 5"
+    plays: ClassVar[tuple[str, ...]] = Flash.plays
+
+    columns: int | None = None
 
     def refusal(self, workload: Workload) -> str | None:
         """Return why the strategy cannot play a workload, or None."""
-        reason = super().refusal(workload)
+        reason = Flash().refusal(workload)
         if reason is None and getattr(workload, "mask", "none") == "none":
             return "it skips what a mask leaves out: give one, as mask=block-64-butterfly"
         return reason
+
+    def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
+        """Return the phases."""
+        return Flash(columns=self.columns).phases(workload, formula)

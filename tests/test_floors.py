@@ -17,7 +17,18 @@ BELOW = {
     "bounds": {"pebble", "graphs"},
     "lab": {"pebble", "graphs", "strategies", "bounds"},
 }
-THIRD_PARTY = {"click", "matplotlib", "networkx", "numba", "numpy", "rich", "scipy", "sympy"}
+# llvmlite is what numba compiles with.
+THIRD_PARTY = {
+    "click",
+    "llvmlite",
+    "matplotlib",
+    "networkx",
+    "numba",
+    "numpy",
+    "rich",
+    "scipy",
+    "sympy",
+}
 EXTRAS = {"distributed", "pandas", "pyarrow"}
 LONGEST = 600
 

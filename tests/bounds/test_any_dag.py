@@ -181,6 +181,7 @@ def test_pieces_are_disjoint_and_cover_the_graph():
     assert sorted(v for piece in pieces for v in piece) == list(range(len(problem.dag)))
 
 
+@pytest.mark.slow
 def test_equal_pieces_are_solved_once():
     asked = []
 

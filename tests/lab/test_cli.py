@@ -62,7 +62,17 @@ def examples(command):
     return [line.strip() for line in lines if line.strip().startswith("pebble ")]
 
 
-@pytest.mark.parametrize("name", [None, *main.commands])
+#: Commands whose example takes seconds; each has tests of its own.
+LONG = {"devices", "explain", "explore", "page", "picture", "solve", "sweep"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in LONG else [])
+        for name in (None, *main.commands)
+    ],
+)
 def test_help_ends_with_an_example_that_runs(name):
     command = main if name is None else main.commands[name]
 

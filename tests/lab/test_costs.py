@@ -27,6 +27,7 @@ def sized(kind, n, d):
     return workload(f"{name}:n={n},d={d}{options and f',{options}'}")
 
 
+@pytest.mark.slow
 def test_every_strategy_has_a_row_for_every_attention_it_plays():
     made = [(str(how), costs._kind(what)) for how, what in costs.pairs()]
 
@@ -113,6 +114,7 @@ def test_list_prints_the_table():
     assert data["costs"][0]["tiles"]
 
 
+@pytest.mark.slow
 def test_a_strategy_that_has_no_row_is_derived(monkeypatch):
     monkeypatch.setattr(costs, "stored", lambda: [r for k, r in ROWS.items() if k not in QUICK])
 

@@ -64,6 +64,7 @@ def deadly(tmp_path, monkeypatch):
     del sys.modules["deadly_strategy"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_dying_worker_costs_its_point_alone(deadly, tmp_path):
     said, out = [], tmp_path / "rows.csv"

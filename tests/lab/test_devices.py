@@ -64,6 +64,7 @@ def test_what_moves_least_is_found_by_counting(monkeypatch):
     assert found.over_compulsory == least / (8 * 64 * 512 + 64)
 
 
+@pytest.mark.slow
 def test_the_table():
     shown = run("devices", "--n", "128", "--d", "64", "--sources")
 
@@ -72,6 +73,7 @@ def test_the_table():
     assert "https://docs.nvidia.com/cuda/hopper-tuning-guide/" in shown
 
 
+@pytest.mark.slow
 def test_the_table_in_json():
     rows = json.loads(run("devices", "--n", "16", "--d", "8,4096", "--json"))["verdicts"]
 

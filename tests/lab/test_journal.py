@@ -199,6 +199,7 @@ def test_fresh_takes_no_foreign_file_either(tmp_path):
         again(out)
 
 
+@pytest.mark.slow
 def test_two_sweeps_on_one_file(kept, undisturbed, tmp_path):
     out = tmp_path / "rows.csv"
     tried = []

@@ -45,9 +45,15 @@ COMMANDS = [
 ]
 
 
-def test_every_command_of_the_readme_runs():
-    assert len(COMMANDS) > 5
-    for command in COMMANDS:
+#: Searches, sweeps and pictures take their time, and have tests of their own.
+LONG = {"animate", "explore", "gap", "improve", "picture", "sweep", "verify"}
+
+
+@pytest.mark.parametrize("long", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_every_command_of_the_readme_runs(long):
+    chosen = [command for command in COMMANDS if long or command.split()[1] not in LONG]
+    assert len(chosen) > 5
+    for command in chosen:
         program, *arguments = shlex.split(command)
         done = CliRunner().invoke(main, arguments)
         assert (program, done.exit_code) == ("pebble", 0), f"{command}: {done.output}"
