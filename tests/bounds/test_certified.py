@@ -264,8 +264,8 @@ def test_no_bound_exceeds_an_optimum():
     assert tight > 0
 
 
-SHAPES = [(1, 1), (3, 2), (7, 16), (64, 8)]
-MORE_SHAPES = [(2, 1), (5, 4), (200, 32), (1000, 16), (4096, 64), (2**20, 64)]
+SHAPES = [(1, 1), (3, 2), (64, 8)]
+MORE_SHAPES = [(2, 1), (7, 16), (5, 4), (200, 32), (1000, 16), (4096, 64), (2**20, 64)]
 TEXTS = [
     "attention-forward:n={n},d={d}",
     "attention-forward:n={n},d={d},softmax=early",

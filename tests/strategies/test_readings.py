@@ -232,7 +232,12 @@ def boxes(s):
 
 
 @pytest.mark.parametrize(
-    "text", ["matmul:m=70,n=2,k=90", "matmul:m=31,n=9,k=500", "matmul:m=2,n=1,k=5000"]
+    "text",
+    [
+        "matmul:m=70,n=2,k=90",
+        pytest.param("matmul:m=31,n=9,k=500", marks=pytest.mark.slow),
+        "matmul:m=2,n=1,k=5000",
+    ],
 )
 def test_boxes_and_loops_longer_than_a_run(text):
     schedule = written(boxes, workload(text))

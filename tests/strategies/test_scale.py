@@ -9,8 +9,8 @@ from strategies.registry import RefusalError, strategies, strategy
 SMALL = [
     "attention-forward:n=13,d=4",
     "attention-forward:n=9,d=3,softmax=safe",
-    "attention-backward:n=11,d=3",
-    "attention-gradient:n=10,d=4",
+    pytest.param("attention-backward:n=11,d=3", marks=pytest.mark.slow),
+    pytest.param("attention-gradient:n=10,d=4", marks=pytest.mark.slow),
 ]
 
 

@@ -46,7 +46,14 @@ def test_columns_are_the_presets():
     assert set(COLUMNS) == set(PRESETS) - {"prbp"}  # which the table has no column for
 
 
-@pytest.mark.parametrize(("text", "memory"), TABLE)
+#: The rows of the table that take seconds.
+LONG = {("grid:rows=4,columns=4", 3), ("pyramid:h=4", 3)}
+
+
+@pytest.mark.parametrize(
+    ("text", "memory"),
+    [pytest.param(*row, marks=[pytest.mark.slow] if row in LONG else []) for row in TABLE],
+)
 def test_what_the_rules_change(text, memory):
     dag = workload(text).dag()
     found = [solve(dag, memory, Rules.parse(rules)) for rules in COLUMNS]
@@ -65,6 +72,7 @@ def test_two_pebbles_suffice_with_sliding(text, io):
     assert solve(workload(text).dag(), 2, Rules.parse("hk+sliding")).upper == io
 
 
+@pytest.mark.slow
 def test_values_published_by_graphio():
     dag = workload("fft:n=8").dag()
     assert [solve(dag, memory, GRAPHIO).upper for memory in (4, 5, 6)] == [15, 11, 8]
