@@ -51,7 +51,14 @@ def searches(text):
     return hasattr(strategy(text), "seed") or hasattr(strategy(text), "time")
 
 
-@pytest.mark.parametrize("text", sorted(set(forms())))
+@pytest.mark.parametrize(
+    "text",
+    # An option other than the default takes a colon.
+    [
+        pytest.param(text, marks=[pytest.mark.slow] if ":" in text else [])
+        for text in sorted(set(forms()))
+    ],
+)
 def test_every_strategy_keeps_its_promises(text):
     # The best of many is asked of all of them, many times over.
     assert check_strategy(text, SHORT if searches(text) or text == "best" else QUICK)

@@ -41,10 +41,7 @@ def test_every_strategy_that_claims_masks_is_tested_here():
     assert {cls.name for cls in strategies() if getattr(cls, "masks", False)} == tested
 
 
-@pytest.mark.parametrize(("kind", "name"), CASES)
-@given(data=st.data())
-@settings(max_examples=5, deadline=None)
-def test_the_referee_counts_what_the_tally_counts(kind, name, data):
+def check_readings(kind, name, data):
     n, d = data.draw(st.integers(1, 6), label="n"), data.draw(st.integers(1, 3), label="d")
     kept = data.draw(st.sampled_from(MASKS), label="mask")
     dropout = data.draw(st.sampled_from(["", "dropout=yes"]), label="dropout")
@@ -58,6 +55,20 @@ def test_the_referee_counts_what_the_tally_counts(kind, name, data):
         assert getattr(judged, field) == getattr(counted, field), field
     assert judged.peak_red <= counted.peak_red <= memory
     assert execute(w, s, memory, seed=7).agrees
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_the_referee_counts_what_the_tally_counts(data):
+    check_readings(*data.draw(st.sampled_from(CASES), label="strategy"), data)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "name"), CASES)
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_the_referee_counts_what_the_tally_counts_for_each(kind, name, data):
+    check_readings(kind, name, data)
 
 
 @given(st.integers(1, 9), st.sampled_from(MASKS), st.integers(1, 9))
