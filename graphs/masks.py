@@ -7,6 +7,7 @@ takes memory in proportion to them.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -142,6 +143,14 @@ class Mask:
         return int(np.sum(self.rows.counts * self.rows.sizes))
 
     @cached_property
+    def fingerprint(self) -> str:
+        """Checksum of the pairs, 16 hexadecimal digits."""
+        digest = hashlib.blake2b(digest_size=8)
+        for array in (self.rows.starts, self.rows.ptr, self.rows.low, self.rows.high):
+            digest.update(np.ascontiguousarray(array, np.int64).data)
+        return digest.hexdigest()
+
+    @cached_property
     def csr(self) -> tuple[Integers, Integers]:
         """Where each row begins, and the keys of row after row."""
         return self.rows.entries()
@@ -222,7 +231,7 @@ def mask(text: str, n: int) -> Mask:
 def _whole(text: str, word: str, least: int) -> int:
     if not word.isdecimal() or int(word) < least:
         raise SpecError(f"mask {text!r}: expected a whole number >= {least}, got {word!r}")
-    return int(word)
+    return min(int(word[:40]), 1 << 40)  # wider than any sequence, and far from 64 bits
 
 
 def _lines(low: Integers, high: Integers) -> Lines:
@@ -363,6 +372,11 @@ def _file(text: str, path: Path, n: int, read: Callable[[Path], Any]) -> Entries
     if matrix.shape != (n, n):
         shape = " x ".join(map(str, matrix.shape))
         raise GraphError(f"mask {text}: expected a matrix of {n} x {n}, {path} holds {shape}")
+    if not np.isfinite(matrix.data).all():
+        raise GraphError(
+            f"mask {text}: {path} has entries that are no finite numbers; nonzeros are kept, so "
+            "that an additive mask of 0 and -inf has to be turned into ones and zeros first"
+        )
     i, j = (np.asarray(axis, np.int64)[matrix.data != 0] for axis in matrix.coords)
     place = np.unique(i * n + j)
     return place // n, place % n

@@ -218,7 +218,11 @@ def _fingerprint(workload: Any) -> str:
     """Return a checksum of a DAG that somebody brought, which its name says nothing about."""
     from graphs.registry import GivenDag
 
-    return workload.dag().fingerprint if isinstance(workload, GivenDag) else ""
+    if isinstance(workload, GivenDag):
+        return workload.dag().fingerprint
+    pairs = getattr(workload, "pairs", lambda: None)()
+    # A mask may come from a file, which may change under its name.
+    return "" if pairs is None else pairs.fingerprint
 
 
 def _few(values: Iterable[Any]) -> list[Any]:

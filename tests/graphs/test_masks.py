@@ -170,3 +170,15 @@ def test_names_follow_the_mask():
     assert dag.describe(dag.vertex("l[0]")).endswith("= copy(A[0,0])")
     with pytest.raises(ValueError, match=r"S\[0,1\] does not exist"):
         dag.vertex("S[0,1]")
+
+
+def test_wide_windows_and_numbers_that_are_none(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("additive.npy", np.where(np.tri(3), 0.0, -np.inf) + 0.0)
+
+    for text in ("window-99999999999999999999", "window-9223372036854775807"):
+        assert mask(text, 4).pairs == 16
+    assert mask(f"block-{10**30}-butterfly", 4).pairs == 16
+    with pytest.raises(GraphError, match="no finite numbers; nonzeros are kept"):
+        mask("additive.npy", 3)
+    assert mask("window-1", 4).fingerprint != mask("window-2", 4).fingerprint

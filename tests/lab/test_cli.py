@@ -662,3 +662,13 @@ def group_ends(group):
             return True
         time.sleep(0.1)
     return False
+
+
+def test_count_under_a_mask_prints_a_form_in_the_masks_numbers():
+    text = run("count", "attention-forward:n=6,d=2,mask=window-0", "-s", "flash", "-M", "40").stdout
+    form = run_json(
+        "count", "attention-forward:n=6,d=2,mask=window-0", "-s", "flash", "-M", "40", "--formula"
+    )
+
+    assert "N_p, Z_c are counted from the mask" in text
+    assert form["closed_form"]["io_here"] is None
