@@ -215,8 +215,10 @@ def unfinished(position: Position, missing: Sequence[int]) -> Violation | None:
     else:
         hint = "store it" if position.is_red(v) else f"{_remedy(position, v)} and store it"
         lack = f"not blue; {_pebbles(position, v)}"
-        if rules.partial and (position.is_blue(v) or not _is_whole(position, v)):
-            whole = position.is_red(v) and _is_whole(position, v)
+        red = position.is_red(v)
+        # Without a pebble nothing is left of what it had absorbed.
+        if rules.partial and (position.is_blue(v) or (red and not _is_whole(position, v))):
+            whole = red and _is_whole(position, v)
             hint = "store it" if whole else "let it absorb the rest and store it"
             lack = f"not blue and whole; {_pebbles(position, v)}"
     more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
