@@ -289,7 +289,7 @@ _OPTIONS = {"sum", "softmax", "form", "given", "block", "mask", "dropout"}
 
 def _pairs(workload: Any) -> int:
     """Return the number of scores: n^2, or what a mask leaves of it."""
-    mask = getattr(workload, "pairs", lambda: None)()
+    mask = workload.pairs()
     return int(workload.n) ** 2 if mask is None else int(mask.pairs)
 
 

@@ -30,7 +30,9 @@ class Attention(FormulaWorkload):
 
     n: int
     d: int
-    mask: str = field(default="none", kw_only=True)
+    mask: str = field(
+        default="none", kw_only=True, metadata={"tried": ("causal", "random-0.3-seed-1")}
+    )
     dropout: Literal["no", "yes"] = field(default="no", kw_only=True)
     sum: Literal["chain", "tree"] = field(default="chain", kw_only=True)
 
@@ -48,6 +50,11 @@ class Attention(FormulaWorkload):
         from graphs.masks import mask
 
         return mask(self.mask, self.n)
+
+    def fingerprint(self) -> str:
+        """Return the mask's checksum: it may come from a file, which may change under its name."""
+        pairs = self.pairs()
+        return "" if pairs is None else pairs.fingerprint
 
     def facts(self) -> dict[str, int]:
         """Return Z_input, the entries of Q and K, and Z_QK, the scores that a mask keeps."""

@@ -12,6 +12,7 @@ from pebble.spec import Registry, Spec
 
 if TYPE_CHECKING:
     from graphs.expressions import Formula, Size
+    from graphs.masks import Mask
     from pebble.dag import Dag, Vertices
 
 __all__ = ["WORKLOADS", "FormulaWorkload", "GivenDag", "Workload", "workload", "workloads"]
@@ -57,6 +58,14 @@ class Workload(Spec):
         any DAG play it as ``order=recursive``.
         """
         return None
+
+    def pairs(self) -> Mask | None:
+        """Return the mask that the workload is under, or None where nothing is left out."""
+        return None
+
+    def fingerprint(self) -> str:
+        """Return a checksum of what the text form does not say, such as a file's content."""
+        return ""
 
     def facts(self) -> dict[str, int]:
         """Return numbers that sizes do not give, as the scores that a mask keeps, by symbol."""
@@ -128,6 +137,10 @@ class GivenDag(Workload):
     def extent(self) -> tuple[int, int]:
         """Return the numbers of vertices and edges."""
         return len(self.dag()), int(self.dag().predecessors.size)
+
+    def fingerprint(self) -> str:
+        """Return the DAG's checksum: its name says nothing about it."""
+        return self.dag().fingerprint
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GivenDag) and self.dag() is other.dag()

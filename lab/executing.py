@@ -149,7 +149,7 @@ def _variant(workload: Workload, dag: Dag, given: Given) -> Given:
     from pebble.machine import keep_factors
 
     found: Given = {}
-    pairs = getattr(workload, "pairs", lambda: None)()
+    pairs = workload.pairs()
     if pairs is not None:
         found["mask"] = np.where(pairs.array(), 0.0, -np.inf)
     if "seed" in given:

@@ -195,7 +195,7 @@ def identity(points: Sequence[Point]) -> dict[str, Any]:
     import pebble
 
     digest = hashlib.blake2b(digest_size=8)
-    workloads = {point.workload: _fingerprint(point.workload) for point in points}
+    workloads = {point.workload: point.workload.fingerprint() for point in points}
     for point in points:
         parts = (point.workload, workloads[point.workload], point.strategy, point.memory)
         for part in (*parts, point.rules, point.method):
@@ -212,17 +212,6 @@ def identity(points: Sequence[Point]) -> dict[str, Any]:
         "plug-ins": _plugins(points),
         "plan": digest.hexdigest(),
     }
-
-
-def _fingerprint(workload: Any) -> str:
-    """Return a checksum of a DAG that somebody brought, which its name says nothing about."""
-    from graphs.registry import GivenDag
-
-    if isinstance(workload, GivenDag):
-        return workload.dag().fingerprint
-    pairs = getattr(workload, "pairs", lambda: None)()
-    # A mask may come from a file, which may change under its name.
-    return "" if pairs is None else pairs.fingerprint
 
 
 def _few(values: Iterable[Any]) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pebble._jit import jit
+from strategies.scribe import stamp_run
 
 __all__ = ["ROWS", "stamp"]
 
@@ -114,14 +115,7 @@ def stamp(  # type: ignore[no-untyped-def]
         if kind == 0:
             if filled + b > out.size:
                 break
-            for x in range(b):
-                out[filled + x] = words[a + x]
-            for d in range(strides.shape[0]):
-                turn = rounds[d]
-                if turn != 0:
-                    row = strides[d]
-                    for x in range(b):
-                        out[filled + x] += turn * row[a + x]
+            stamp_run(out[filled : filled + b], words[a : a + b], strides[:, a : a + b], rounds)
             filled += b
         elif kind == 1:
             rounds[b] = 0

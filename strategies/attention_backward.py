@@ -26,6 +26,7 @@ __all__ = [
     "score_gradient_rows",
     "score_gradients_by_tiles",
     "store_probabilities",
+    "store_row_gradients",
     "store_score_gradients",
     "stored_probabilities_pass",
     "stream_gradients",
@@ -177,20 +178,26 @@ def stream_gradients(s: Schedule, i: Range, J: Range, d: Size) -> None:
         s.free(dO[i, k])
 
 
+def store_row_gradients(s: Schedule, i: Range, J: Range) -> None:
+    """Turn P[i, J] into stored dS[i, J] and add to dV[J, :], with V[J, :] red."""
+    V, D, dS = s.arrays("V", "D", "dS")
+    stream_gradients(s, i, J, V.size[1])
+    s.load(D[i])
+    for j in s.each(J):
+        make_score_gradient(s, i, j)
+        put(s, dS[i, j])
+    s.free(D[i])
+
+
 def stored_probabilities_pass(s: Schedule, columns: Size) -> None:
     """dV and dS from stored P: V and dV resident, P is read and dS written once."""
-    P, V, D, dS, dV = s.arrays("P", "V", "D", "dS", "dV")
-    n, d = V.size
+    P, V, dV = s.arrays("P", "V", "dV")
+    n, _ = V.size
     for J in s.blocks(n, columns):
         s.load(V[J, :])
         for i in s.each(n):
             s.load(P[i, J])
-            stream_gradients(s, i, J, d)
-            s.load(D[i])
-            for j in s.each(J):
-                make_score_gradient(s, i, j)
-                put(s, dS[i, j])
-            s.free(D[i])
+            store_row_gradients(s, i, J)
         put(s, dV[J, :])
         s.free(V[J, :])
 

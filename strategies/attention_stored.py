@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from strategies.attention_backward import (
-    make_score_gradient,
     store_probabilities,
+    store_row_gradients,
     store_score_gradients,
-    stream_gradients,
 )
 from strategies.attention_forward import residual, roles, store_exponentials, stream_scores
 from strategies.operators import put, stationary
@@ -47,8 +46,8 @@ def scores_pass(s: Schedule, rows: Size) -> None:
 
 def exponentials_pass(s: Schedule, columns: Size) -> None:
     """dV and dS from stored A: V and dV resident, A is read and dS written once."""
-    A, P, V, l, D, dS, dV = s.arrays("A", "P", "V", "l", "D", "dS", "dV")
-    n, d = V.size
+    A, P, V, l, dV = s.arrays("A", "P", "V", "l", "dV")
+    n, _ = V.size
     for J in s.blocks(n, columns):
         s.load(V[J, :])
         for i in s.each(n):
@@ -58,12 +57,7 @@ def exponentials_pass(s: Schedule, columns: Size) -> None:
                 s.compute(P[i, j])
                 s.free(A[i, j])
             s.free(l[i])
-            stream_gradients(s, i, J, d)
-            s.load(D[i])
-            for j in s.each(J):
-                make_score_gradient(s, i, j)
-                put(s, dS[i, j])
-            s.free(D[i])
+            store_row_gradients(s, i, J)
         put(s, dV[J, :])
         s.free(V[J, :])
 

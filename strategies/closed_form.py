@@ -85,11 +85,18 @@ class ClosedForm:
         >>> form.evaluate(form.io, n=10, d=2, B_c=4)
         240
         """
+        expression = self._in_sizes(expression)
+        return int(expression.subs({s: values[str(s)] for s in expression.free_symbols}))
+
+    def needs(self, expression: Any) -> set[str]:
+        """Return the names that `evaluate` wants a value for: sizes, tile sizes, mask numbers."""
+        return {str(symbol) for symbol in self._in_sizes(expression).free_symbols}
+
+    def _in_sizes(self, expression: Any) -> Any:
         import sympy
 
         # Twice: under a mask the number of meetings is a formula in the number of tiles.
-        expression = sympy.sympify(expression).subs(self.tiles).subs(self.tiles)
-        return int(expression.subs({s: values[str(s)] for s in expression.free_symbols}))
+        return sympy.sympify(expression).subs(self.tiles).subs(self.tiles)
 
     def __str__(self) -> str:
         lines = [f"I/O = {self.io}"]
@@ -114,7 +121,7 @@ def closed_form(
     """
     import sympy
 
-    if getattr(workload, "mask", "none") != "none":
+    if workload.pairs() is not None:
         return _under_mask(strategy, workload, texts)
     phases = _parts(strategy, workload)
     chosen = [
@@ -290,7 +297,7 @@ def _parts(strategy: TileStrategy, workload: Workload) -> list[list[_Part]]:
 def _ring(workload: Workload, pairs: list[tuple[str, str]]) -> tuple[Algebra, Formula]:
     """Return the ring of a text's symbols, a mask's among them, and the formula in it."""
     names = list(workload.sizes())
-    if getattr(workload, "mask", "none") == "none":
+    if workload.pairs() is None:
         algebra = Algebra(names, pairs)
         own = workload.formula(**{name: algebra[name] for name in names})
     else:

@@ -181,7 +181,7 @@ class BlockSparseFlash(TileStrategy):
     def refusal(self, workload: Workload) -> str | None:
         """Return why the strategy cannot play a workload, or None."""
         reason = Flash().refusal(workload)
-        if reason is None and getattr(workload, "mask", "none") == "none":
+        if reason is None and workload.pairs() is None:
             return "it skips what a mask leaves out: give one, as mask=block-64-butterfly"
         return reason
 

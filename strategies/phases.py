@@ -247,7 +247,7 @@ class TileStrategy(Strategy):
 
     def variant_refusal(self, workload: Workload) -> str | None:
         """Return why a workload's mask or its dropout is not played, or None."""
-        if _masked(workload):
+        if workload.pairs() is not None:
             if not self.masks:
                 return f"it forms every score; under a mask play {_capable('masks')}"
             if getattr(self, "sizes", "fit") != "fit":
@@ -306,14 +306,16 @@ class TileStrategy(Strategy):
         self.require(workload, memory)
         formula = workload.formula()
         assert formula is not None
-        return scribe(self._write(workload, memory, schedule(formula, _layout(formula))))
+        fitted = self.fitted(workload, memory)
+        return scribe(_written(fitted, schedule(formula, _layout(formula))))
 
     def count(self, workload: Workload, memory: int) -> Report:
         """Return exact counts by the tally, at any scale, without a DAG."""
         self.require(workload, memory)
         formula = workload.formula()
         assert formula is not None
-        counts = tally(self._write(workload, memory, schedule(formula)))
+        fitted = self.fitted(workload, memory)
+        counts = tally(_written(fitted, schedule(formula)))
         return Report(
             workload=str(workload),
             strategy=str(self),
@@ -323,7 +325,7 @@ class TileStrategy(Strategy):
             stores=counts.stores,
             computes=counts.computes,
             recomputes=counts.computes - formula.computed_size(),
-            peak_red=counts.peak if formula.pairs is None else self._height(workload, memory),
+            peak_red=counts.peak if formula.pairs is None else _height(fitted, workload),
             moves=counts.moves,
             tensors={name: Traffic(*row) for name, row in counts.tensors.items() if row != [0, 0]},
         )
@@ -364,26 +366,24 @@ class TileStrategy(Strategy):
         assert formula is not None
         return self.phases(workload, formula)
 
-    def _write(self, workload: Workload, memory: int, written: Schedule) -> Schedule:
-        for phase, sizes in self.fitted(workload, memory):
-            phase.text(written, **phase.fixed, **sizes)
-        return written
 
-    def _height(self, workload: Workload, memory: int) -> int:
-        """Return the red pebbles of the dense workload at the same sizes: no fewer than needed."""
-        formula = _dense(workload).formula()
-        assert formula is not None
-        fitted = self.fitted(workload, memory)
-        return max(int(phase.counts(formula, sizes).peak) for phase, sizes in fitted)
+def _written(fitted: list[tuple[Phase, dict[str, int]]], schedule: Schedule) -> Schedule:
+    """Write the phases at their sizes."""
+    for phase, sizes in fitted:
+        phase.text(schedule, **phase.fixed, **sizes)
+    return schedule
 
 
-def _masked(workload: Workload) -> bool:
-    return getattr(workload, "mask", "none") != "none"
+def _height(fitted: list[tuple[Phase, dict[str, int]]], workload: Workload) -> int:
+    """Return the red pebbles of the dense workload at the same sizes: no fewer than needed."""
+    formula = _dense(workload).formula()
+    assert formula is not None
+    return max(int(phase.counts(formula, sizes).peak) for phase, sizes in fitted)
 
 
 def _dense(workload: Workload) -> Workload:
     """Return the workload that tile sizes are fitted on: without its mask."""
-    if not _masked(workload):
+    if workload.pairs() is None:
         return workload
     # A row's only term is copied under a mask: with two tokens at least there is room for that.
     return replace(workload, mask="none", n=max(2, workload.sizes()["n"]))  # type: ignore[call-arg]

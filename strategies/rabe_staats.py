@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from strategies import attention_chunks, attention_online
-from strategies.phases import Choice, Phase, Tile, TileStrategy
+from strategies import attention_chunks
+from strategies.phases import Choice, Phase, Tile
 from strategies.registry import STRATEGIES
+from strategies.row_loops import QueryBlocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,7 @@ __all__ = ["RabeStaats"]
 
 @STRATEGIES.register
 @dataclass(frozen=True)
-class RabeStaats(TileStrategy):
+class RabeStaats(QueryBlocks):
     """Self-attention in little memory: chunks of queries outside, chunks of keys inside.
 
     Forward it has the loop order that FlashAttention-2 took up. Backward every chunk of queries
@@ -53,23 +54,11 @@ class RabeStaats(TileStrategy):
         "attention-backward",
         "attention-training",
     )
-    softmax: ClassVar[tuple[str, ...]] = ("late", "online")
-
-    rows: int | None = None
-    columns: int | None = None
-
-    def refusal(self, workload: Workload) -> str | None:
-        """Return why the strategy cannot play a workload, or None."""
-        if getattr(workload, "block", None) and self.columns:
-            return "with softmax=online the key chunks are the workload's: leave columns out"
-        return super().refusal(workload)
 
     def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
         """Return the phases."""
         if getattr(workload, "block", None) is not None:
-            n, fixed = formula["Q"].shape[0], {} if self.rows is None else {"rows": self.rows}
-            text = attention_online.query_blocks_outside
-            return [(Phase("O", text, (Tile("rows", "B_r", (n,)),), fixed),)]
+            return self.online_phases(formula)
         forward = self._chunks("O", attention_chunks.forward, formula)
         if workload.name == "attention-forward":
             return [forward]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from graphs.expressions import Formula
     from graphs.registry import Workload
 
-__all__ = ["AttenIO", "Flash2", "QOuter", "Split", "TwoPass"]
+__all__ = ["AttenIO", "Flash2", "QOuter", "QueryBlocks", "Split", "TwoPass"]
 
 
 def _rows(
@@ -35,9 +35,34 @@ def _rows(
     return (Phase(name, text, (Tile("rows", symbol, (formula["S"].shape[0],)),), fixed),)
 
 
+@dataclass(frozen=True)
+class QueryBlocks(TileStrategy):
+    """What strategies share that keep blocks of queries while keys and values stream past.
+
+    With ``softmax=online`` the blocks of keys are the workload's, and the text is one for all.
+    """
+
+    softmax: ClassVar[tuple[str, ...]] = ("late", "online")
+
+    rows: int | None = None
+    columns: int | None = None
+
+    def refusal(self, workload: Workload) -> str | None:
+        """Return why the strategy cannot play a workload, or None."""
+        if getattr(workload, "block", None) and self.columns:
+            return "with softmax=online the key blocks are the workload's: leave columns out"
+        return super().refusal(workload)
+
+    def online_phases(self, formula: Formula) -> list[Choice]:
+        """Return the phase of the forward pass with online softmax."""
+        n, fixed = formula["Q"].shape[0], {} if self.rows is None else {"rows": self.rows}
+        text = attention_online.query_blocks_outside
+        return [(Phase("O", text, (Tile("rows", "B_r", (n,)),), fixed),)]
+
+
 @STRATEGIES.register
 @dataclass(frozen=True)
-class Flash2(TileStrategy):
+class Flash2(QueryBlocks):
     """FlashAttention-2: forward with Q blocks outside, backward with D made once beforehand.
 
     Examples
@@ -60,23 +85,11 @@ class Flash2(TileStrategy):
         "attention-training",
         "attention-layer",
     )
-    softmax: ClassVar[tuple[str, ...]] = ("late", "online")
-
-    rows: int | None = None
-    columns: int | None = None
-
-    def refusal(self, workload: Workload) -> str | None:
-        """Return why the strategy cannot play a workload, or None."""
-        if getattr(workload, "block", None) and self.columns:
-            return "with softmax=online the key blocks are the workload's: leave columns out"
-        return super().refusal(workload)
 
     def phases(self, workload: Workload, formula: Formula) -> list[Choice]:
         """Return the phases."""
         if getattr(workload, "block", None) is not None:
-            n, fixed = formula["Q"].shape[0], {} if self.rows is None else {"rows": self.rows}
-            text = attention_online.query_blocks_outside
-            return [(Phase("O", text, (Tile("rows", "B_r", (n,)),), fixed),)]
+            return self.online_phases(formula)
         phases: list[Choice] = []
         if workload.name == "attention-layer":
             phases += [streaming_product(formula[name]) for name in ("Q", "K", "V")]

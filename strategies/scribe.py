@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pebble.moves import Moves
     from strategies.schedule import Schedule
 
-__all__ = ["scribe"]
+__all__ = ["scribe", "stamp_run"]
 
 #: Moves per chunk, so that it stays in a core's cache until it is judged, and the longest run.
 CHUNK, RUN = 1 << 17, 1 << 12
@@ -301,7 +301,7 @@ def _stamp(program, words, strides, state, rounds, out):  # type: ignore[no-unty
         if kind == 0:
             if place + b > out.size:
                 break
-            _stamp_run(out[place : place + b], words[a : a + b], strides[:, a : a + b], rounds)
+            stamp_run(out[place : place + b], words[a : a + b], strides[:, a : a + b], rounds)
             place += b
         elif kind == 1:
             rounds[b] = 0
@@ -317,7 +317,7 @@ def _stamp(program, words, strides, state, rounds, out):  # type: ignore[no-unty
 
 
 @jit
-def _stamp_run(out, words, strides, rounds):  # type: ignore[no-untyped-def]
+def stamp_run(out, words, strides, rounds):  # type: ignore[no-untyped-def]
     """Write ``words[x] + sum(rounds[d] * strides[d, x])``, as few passes over it as can be."""
     source, depth, d = words, rounds.size, 0
     while True:

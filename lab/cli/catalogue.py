@@ -169,17 +169,16 @@ def graph_command(workload: str, out: Path | None, *, as_json: bool) -> None:
         "max_in_degree": dag.max_in_degree,
         "least_memory": dag.least_memory,
         "fingerprint": dag.fingerprint,
-        **what.facts(),
     }
+    named = what.facts()
     if as_json:
-        say_json(facts | {"file": None if out is None else str(out), "not_kept": lost})
+        say_json(facts | named | {"file": None if out is None else str(out), "not_kept": lost})
         return
     formula = what.formula()
     if formula is not None:
         click.echo(f"{formula}\n")
-    for name, fact in facts.items():
-        shown = f"{fact:,}" if isinstance(fact, int) else fact
-        label = name if name in what.facts() else name.replace("_", " ")
-        click.echo(f"{label:14} {shown}")
+    shown = {name.replace("_", " "): fact for name, fact in facts.items()} | named
+    for name, fact in shown.items():
+        click.echo(f"{name:14} {f'{fact:,}' if isinstance(fact, int) else fact}")
     if out is not None:
         click.echo(f"wrote {out}")

@@ -307,8 +307,9 @@ def _closed_form(workload: Workload, strategy: Strategy, memory: int) -> dict[st
         if name in symbols
     }
     printed = strategy.paper_sizes(workload, memory) is not None
-    # Numbers that are counted from a mask are not in the form.
-    whole = getattr(workload, "mask", "none") in {"none", "causal"}
+    values = sizes | workload.sizes()
+    # Numbers that are counted from a mask have no value here.
+    known = form.needs(form.io) <= values.keys()
     return {
         "io": str(form.io),
         "loads": str(form.loads),
@@ -316,7 +317,7 @@ def _closed_form(workload: Workload, strategy: Strategy, memory: int) -> dict[st
         "computes": str(form.computes),
         "tiles": {str(symbol): str(value) for symbol, value in form.tiles.items()},
         "sizes": sizes,
-        "io_here": form.evaluate(form.io, **sizes, **workload.sizes()) if whole else None,
+        "io_here": form.evaluate(form.io, **values) if known else None,
         "sizes_are": "as printed" if printed else "fitted to M",
         "leading": {regime: str(term) for regime, term in form.leading.items()},
         "least_memory": None if form.least_memory is None else str(form.least_memory),
